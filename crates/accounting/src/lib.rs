@@ -1,0 +1,1 @@
+//! Differential privacy accounting: what was spent.

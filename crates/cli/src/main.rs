@@ -1,0 +1,32 @@
+//! The `muffle` binary: parse, check, call, print.
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// What a command reports when it cannot do what was asked: one message that names the place and the remedy.
+pub type CommandResult = Result<(), Box<dyn std::error::Error>>;
+
+/// Train neural networks under differential privacy, and know what it cost.
+#[derive(Parser)]
+#[command(name = "muffle", version, about, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {}
+
+/// Bad input ends with this code, as bad arguments do in clap.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    let result: CommandResult = match Arguments::parse().command {};
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Neural networks with per-example gradients. This crate knows nothing of privacy.

@@ -1,1 +1,28 @@
-//! Neural networks with per-example gradients. This crate knows nothing of privacy.
+//! Neural networks that give the gradient of every single example, at almost the price of an ordinary training step.
+//!
+//! This crate knows nothing of privacy.
+
+pub mod config;
+pub mod engine;
+pub mod error;
+pub mod examples;
+pub mod hooks;
+pub mod initialise;
+pub mod kernel;
+pub mod layer;
+pub mod layers;
+pub mod loss;
+pub mod network;
+mod plan;
+pub mod shape;
+mod worker;
+mod workspace;
+
+pub use engine::{Engine, Options, Outcome};
+pub use error::{Error, Result};
+pub use examples::{Batch, Examples, Target};
+pub use layer::Purpose;
+pub use loss::Loss;
+pub use network::Network;
+pub use shape::Shape;
+pub use worker::{Excluded, Visit, Weigh};

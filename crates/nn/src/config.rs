@@ -1,0 +1,194 @@
+//! Networks as written in model files: what to build, before any shape is known.
+
+use crate::error::Result;
+use crate::layer::Layer;
+use crate::layers::Context;
+use crate::layers::activation::Activation;
+use crate::layers::conv2d::Conv2d;
+use crate::layers::dense::Dense;
+use crate::layers::flatten::Flatten;
+use crate::layers::max_pool::MaxPool;
+use crate::layers::window::{Extent, Window};
+use crate::shape::Shape;
+use serde::{Deserialize, Serialize};
+
+/// One piece of a network, with the name it has there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`.
+    pub name: Option<String>,
+    /// What it is.
+    pub piece: Piece,
+}
+
+impl<T: Into<Piece>> From<T> for Entry {
+    fn from(piece: T) -> Entry {
+        Entry {
+            name: None,
+            piece: piece.into(),
+        }
+    }
+}
+
+impl Entry {
+    /// A piece with a name of its own.
+    pub fn named(name: &str, piece: impl Into<Piece>) -> Entry {
+        Entry {
+            name: Some(name.to_string()),
+            piece: piece.into(),
+        }
+    }
+}
+
+/// A layer, an activation, or several of them in an arrangement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// A layer with a shape of its own.
+    Layer(LayerConfig),
+    /// A function of every value.
+    Activation(Activation),
+    /// One after the other.
+    Sequential(Vec<Entry>),
+    /// The sum of branches that all see the same input; an empty branch passes the input on.
+    Sum(Vec<Entry>),
+    /// The channels of several branches side by side.
+    Concat(Vec<Entry>),
+    /// A small directed graph, as found by architecture search.
+    Graph(Graph),
+}
+
+impl From<LayerConfig> for Piece {
+    fn from(layer: LayerConfig) -> Piece {
+        Piece::Layer(layer)
+    }
+}
+
+impl From<Activation> for Piece {
+    fn from(activation: Activation) -> Piece {
+        Piece::Activation(activation)
+    }
+}
+
+/// Nodes that each sum what their incoming edges bring; the output is the concatenation of some of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Edges between nodes; node 0 is the input, and edges lead from lower to higher numbers.
+    pub edges: Vec<Edge>,
+    /// Nodes whose values, side by side, are the output.
+    pub outputs: Vec<usize>,
+}
+
+/// One edge of a [`Graph`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// What happens on the way; nothing if empty.
+    pub layers: Vec<Entry>,
+}
+
+/// A layer with its options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LayerConfig {
+    /// Fully connected.
+    Dense {
+        /// Outputs.
+        features: usize,
+        /// Whether to add a bias.
+        #[serde(default = "yes")]
+        bias: bool,
+    },
+    /// Convolution.
+    #[serde(rename = "conv2d")]
+    Conv2d {
+        /// Outputs.
+        channels: usize,
+        /// Window.
+        kernel: Extent,
+        /// Step of the window.
+        #[serde(default = "one")]
+        stride: Extent,
+        /// Border of zeros.
+        #[serde(default = "zero")]
+        padding: Extent,
+        /// Groups of channels that do not see each other.
+        #[serde(default = "one_group")]
+        groups: usize,
+        /// Whether to add a bias.
+        #[serde(default = "yes")]
+        bias: bool,
+    },
+    /// Largest value under a window.
+    MaxPool {
+        /// Window.
+        kernel: Extent,
+        /// Step of the window; the window itself if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stride: Option<Extent>,
+        /// Border that never wins.
+        #[serde(default = "zero")]
+        padding: Extent,
+    },
+    /// Image or sequence to vector.
+    Flatten,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> Extent {
+    Extent::Square(1)
+}
+
+fn zero() -> Extent {
+    Extent::Square(0)
+}
+
+fn one_group() -> usize {
+    1
+}
+
+impl LayerConfig {
+    /// Kind, as written in model files.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            LayerConfig::Dense { .. } => "dense",
+            LayerConfig::Conv2d { .. } => "conv2d",
+            LayerConfig::MaxPool { .. } => "max-pool",
+            LayerConfig::Flatten => "flatten",
+        }
+    }
+
+    /// Builds the layer for the shape that flows into it.
+    pub fn build(&self, name: &str, input: Shape) -> Result<Box<dyn Layer>> {
+        let context = &Context {
+            name: name.to_string(),
+            kind: self.kind(),
+            input,
+        };
+        Ok(match *self {
+            LayerConfig::Dense { features, bias } => Box::new(Dense::new(context, features, bias)?),
+            LayerConfig::Conv2d {
+                channels,
+                kernel,
+                stride,
+                padding,
+                groups,
+                bias,
+            } => {
+                let window = Window::new(context, kernel, stride, padding)?;
+                Box::new(Conv2d::new(context, channels, window, groups, bias)?)
+            }
+            LayerConfig::MaxPool {
+                kernel,
+                stride,
+                padding,
+            } => Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?),
+            LayerConfig::Flatten => Box::new(Flatten::new(context)),
+        })
+    }
+}

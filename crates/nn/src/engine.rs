@@ -1,0 +1,370 @@
+//! The engine: a logical batch, split over threads and micro-batches, becomes one gradient.
+
+use crate::error::{Error, Result};
+use crate::examples::Examples;
+use crate::hooks::Hooks;
+use crate::kernel::elementwise::add;
+use crate::layer::Purpose;
+use crate::loss::Loss;
+use crate::network::{Network, Operation};
+use crate::plan::Plan;
+use crate::worker::{Excluded, Task, Visit, Weigh, Worker};
+use crate::workspace::{Buffer, Step, buffer};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// How an engine runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What the engine is for: memory is laid out for it.
+    pub purpose: Purpose,
+    /// Threads; the machine's cores if absent.
+    pub threads: Option<usize>,
+    /// Most examples a thread handles at once; chosen by memory if absent.
+    pub micro_batch: Option<usize>,
+    /// Whether hooks will be called: layers then work on copies of their own.
+    pub hooked: bool,
+}
+
+impl Options {
+    /// All cores, micro-batches chosen by memory.
+    pub fn new(purpose: Purpose) -> Options {
+        Options {
+            purpose,
+            threads: None,
+            micro_batch: None,
+            hooked: false,
+        }
+    }
+}
+
+/// What a step found beside the gradient.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Sum of the losses of all examples but those left out.
+    pub loss: f64,
+    /// Examples left out because they are not finite; they contribute nothing to the gradient.
+    pub excluded: Vec<Excluded>,
+}
+
+/// Threads and their memory for one network.
+///
+/// Same seed and same number of threads give the same bits: examples are dealt to threads in fixed shares, and shares
+/// are summed in a fixed order.
+pub struct Engine {
+    network: Arc<Network>,
+    options: Options,
+    plan: Plan,
+    pool: rayon::ThreadPool,
+    workers: Vec<Worker>,
+    prepared: Buffer,
+}
+
+impl Engine {
+    /// Lays out memory and starts the threads.
+    pub fn new(network: Arc<Network>, options: Options) -> Result<Engine> {
+        if options.purpose == Purpose::PerExample
+            && let Some(node) = network.mixing_layer()
+        {
+            return Err(Error::MixesExamples {
+                layer: node.name.clone(),
+                kind: node.kind(),
+            });
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = match options.threads {
+            Some(0) => {
+                return Err(Error::Options(
+                    "threads: 0 threads do no work; use 1 or more".to_string(),
+                ));
+            }
+            Some(threads) if threads > cores => {
+                return Err(Error::Options(format!(
+                    "threads: {threads} asked for, this machine has {cores} cores"
+                )));
+            }
+            Some(threads) => threads,
+            None => cores,
+        };
+        // A layer that looks at the whole batch must see it whole.
+        let threads = if network.mixing_layer().is_some() {
+            1
+        } else {
+            threads
+        };
+        if options.micro_batch == Some(0) {
+            return Err(Error::Options(
+                "micro-batch: 0 examples; use 1 or more".to_string(),
+            ));
+        }
+        let plan = Plan::new(&network, false, options.hooked);
+        let capacity = options
+            .micro_batch
+            .unwrap_or_else(|| micro_batch(&network, &plan, options.purpose));
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| Error::Options(format!("threads: {error}")))?;
+        let workers = (0..threads)
+            .map(|_| Worker::new(&network, &plan, options.purpose, capacity))
+            .collect();
+        let prepared = buffer(plan.prepared_len);
+        Ok(Engine {
+            network,
+            options,
+            plan,
+            pool,
+            workers,
+            prepared,
+        })
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The threads, for work between steps.
+    pub fn pool(&self) -> &rayon::ThreadPool {
+        &self.pool
+    }
+
+    /// Adds up the gradients of all examples; the sum is then in [`Engine::gradient`].
+    pub fn sum(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+    ) -> Result<Outcome> {
+        self.step(parameters, examples, loss, seed, None, Task::Plain)
+    }
+
+    /// Adds up the gradients of all examples, each tensor of each example times the factor that `weigh` gives it.
+    ///
+    /// `weigh` is called once for every example with the squared norms of its gradient, tensor by tensor in the order
+    /// of [`Network::parameters`], and writes one factor for each tensor.
+    pub fn weighted_sum(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        weigh: &Weigh,
+    ) -> Result<Outcome> {
+        self.step(parameters, examples, loss, seed, None, Task::Weighted(weigh))
+    }
+
+    /// Hands out the gradient of every example with the thread's sum to add to.
+    ///
+    /// `visit(example, gradient, sum)` may change both; the sums of the threads are then added up.
+    pub fn visit(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        visit: &Visit,
+    ) -> Result<Outcome> {
+        self.step(parameters, examples, loss, seed, None, Task::Visit(visit))
+    }
+
+    /// The same as [`Engine::weighted_sum`], with hooks around every layer.
+    pub fn hooked_sum(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        hooks: &dyn Hooks,
+        weigh: &Weigh,
+    ) -> Result<Outcome> {
+        if !self.options.hooked {
+            return Err(Error::Options(
+                "hooks: this engine was built without them".to_string(),
+            ));
+        }
+        self.step(
+            parameters,
+            examples,
+            loss,
+            seed,
+            Some(hooks),
+            Task::Weighted(weigh),
+        )
+    }
+
+    /// The network's outputs for all examples, one after the other.
+    pub fn outputs(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        outputs: &mut [f32],
+    ) -> Result<()> {
+        let width = self.network.output().len();
+        assert_eq!(outputs.len(), examples.len() * width, "room for the outputs");
+        self.check_purpose(Purpose::Evaluate)?;
+        self.prepare(parameters);
+        let Engine {
+            network,
+            plan,
+            pool,
+            workers,
+            prepared,
+            ..
+        } = self;
+        let step = Step {
+            network,
+            plan,
+            parameters,
+            prepared,
+            examples,
+            loss: Loss::SoftmaxCrossEntropy,
+            hooks: None,
+            seed: 0,
+        };
+        let (count, threads) = (examples.len(), workers.len());
+        let mut shares = Vec::new();
+        let mut rest = outputs;
+        for (index, worker) in workers.iter_mut().enumerate() {
+            let range = share(count, threads, index);
+            let (own, behind) = rest.split_at_mut(range.len() * width);
+            shares.push((worker, range, own));
+            rest = behind;
+        }
+        pool.install(|| {
+            shares
+                .into_par_iter()
+                .for_each(|(worker, range, outputs)| worker.run(&step, Task::Evaluate, range, Some(outputs)));
+        });
+        Ok(())
+    }
+
+    /// The sum of the last step.
+    pub fn gradient(&self) -> &[f32] {
+        &self.workers[0].gradient
+    }
+
+    fn check_purpose(&self, wanted: Purpose) -> Result<()> {
+        if self.options.purpose == wanted {
+            return Ok(());
+        }
+        Err(Error::Options(format!(
+            "purpose: this engine was built to {:?}, not to {wanted:?}",
+            self.options.purpose
+        )))
+    }
+
+    fn prepare(&mut self, parameters: &[f32]) {
+        assert_eq!(
+            parameters.len(),
+            self.network.parameter_len(),
+            "parameters of this network"
+        );
+        let mut rest = &mut self.prepared[..];
+        let mut taken = 0;
+        let mut jobs = Vec::new();
+        for (node, plan) in self.network.nodes().iter().zip(&self.plan.nodes) {
+            let (Some(plan), Operation::Layer(layer)) = (plan, &node.operation) else {
+                continue;
+            };
+            if plan.prepared.is_empty() {
+                continue;
+            }
+            let (own, behind) = rest[plan.prepared.start - taken..].split_at_mut(plan.prepared.len());
+            taken = plan.prepared.end;
+            rest = behind;
+            jobs.push((layer, &parameters[node.parameters.clone()], own));
+        }
+        self.pool.install(|| {
+            jobs.into_par_iter()
+                .for_each(|(layer, parameters, prepared)| layer.prepare(parameters, prepared));
+        });
+    }
+
+    fn step(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        hooks: Option<&dyn Hooks>,
+        task: Task,
+    ) -> Result<Outcome> {
+        self.check_purpose(match task {
+            Task::Evaluate => Purpose::Evaluate,
+            Task::Plain | Task::Visit(_) => Purpose::Plain,
+            Task::Weighted(_) => Purpose::PerExample,
+        })?;
+        for index in 0..examples.len() {
+            loss.check(self.network.output(), examples.target(index))?;
+        }
+        self.prepare(parameters);
+        let Engine {
+            network,
+            plan,
+            pool,
+            workers,
+            prepared,
+            ..
+        } = self;
+        let step = Step {
+            network,
+            plan,
+            parameters,
+            prepared,
+            examples,
+            loss,
+            hooks,
+            seed,
+        };
+        let (count, threads) = (examples.len(), workers.len());
+        pool.install(|| {
+            workers
+                .par_iter_mut()
+                .enumerate()
+                .for_each(|(index, worker)| worker.run(&step, task, share(count, threads, index), None));
+        });
+        self.reduce();
+        let mut outcome = Outcome::default();
+        for worker in &mut self.workers {
+            outcome.loss += worker.loss;
+            outcome.excluded.append(&mut worker.excluded);
+        }
+        Ok(outcome)
+    }
+
+    /// Adds the threads' sums to the first, in order.
+    fn reduce(&mut self) {
+        /// Values a thread adds up at a time.
+        const CHUNK: usize = 1 << 14;
+        let Some((first, others)) = self.workers.split_first_mut() else {
+            return;
+        };
+        self.pool.install(|| {
+            first
+                .gradient
+                .par_chunks_mut(CHUNK)
+                .enumerate()
+                .for_each(|(index, chunk)| {
+                    for other in others.iter() {
+                        add(chunk, &other.gradient[index * CHUNK..][..chunk.len()]);
+                    }
+                });
+        });
+    }
+}
+
+/// The examples of one thread.
+fn share(count: usize, threads: usize, index: usize) -> std::ops::Range<usize> {
+    count * index / threads..count * (index + 1) / threads
+}
+
+/// Examples a thread handles at once: as many as stay close in memory, but enough that reading the weights again for
+/// every micro-batch does not show.
+fn micro_batch(network: &Network, plan: &Plan, purpose: Purpose) -> usize {
+    const SMALL: usize = 3 << 19;
+    const VALUE: usize = size_of::<f32>();
+    let budget = SMALL + 3 * VALUE * network.parameter_len();
+    (budget / (VALUE * plan.example_len(network, purpose)).max(1)).clamp(1, 128)
+}

@@ -1,0 +1,76 @@
+//! What can go wrong when a network is described, built, loaded or run.
+
+use crate::shape::Shape;
+
+/// An error with the place it happened and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A layer cannot take the shape it is given.
+    #[error("layer `{layer}` ({kind}) cannot take an input of shape {input}: {reason}")]
+    Shape {
+        /// Name of the layer in the network.
+        layer: String,
+        /// Kind of the layer.
+        kind: &'static str,
+        /// Shape that arrives.
+        input: Shape,
+        /// What the layer needs.
+        reason: String,
+    },
+    /// Branches that meet do not fit together.
+    #[error("`{node}` joins branches of shapes {first} and {second}: {reason}")]
+    Join {
+        /// Name of the meeting point.
+        node: String,
+        /// Shape of the first branch.
+        first: Shape,
+        /// Shape of the branch that does not fit.
+        second: Shape,
+        /// What must agree.
+        reason: &'static str,
+    },
+    /// A network description that means nothing.
+    #[error("{0}")]
+    Description(String),
+    /// No model of this name.
+    #[error("unknown model `{name}`; the known ones are {known}")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A layer that looks at several examples at once cannot give per-example gradients.
+    #[error(
+        "layer `{layer}` ({kind}) mixes the examples of a batch, so no example has a gradient of its own; \
+         use GroupNorm (`group-norm`) in its place"
+    )]
+    MixesExamples {
+        /// Name of the layer in the network.
+        layer: String,
+        /// Kind of the layer.
+        kind: &'static str,
+    },
+    /// A weight file that cannot be used.
+    #[error("{path}: {reason}")]
+    Weights {
+        /// The file.
+        path: String,
+        /// What is wrong with it and what would be right.
+        reason: String,
+    },
+    /// A number that is not finite.
+    #[error("example {example} of the batch has a value that is not finite, first seen at {place}")]
+    NotFinite {
+        /// Position in the batch.
+        example: usize,
+        /// The input, the layer or the loss where it first shows.
+        place: String,
+    },
+    /// Options that cannot be met.
+    #[error("{0}")]
+    Options(String),
+}
+
+/// The crate's result.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,63 @@
+//! Loops over values, compiled for several instruction sets and picked at run time.
+
+use multiversion::multiversion;
+
+/// `target += source`.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn add(target: &mut [f32], source: &[f32]) {
+    assert_eq!(target.len(), source.len());
+    for (target, source) in target.iter_mut().zip(source) {
+        *target += source;
+    }
+}
+
+/// `target += factor · source`.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn add_scaled(target: &mut [f32], factor: f32, source: &[f32]) {
+    assert_eq!(target.len(), source.len());
+    for (target, source) in target.iter_mut().zip(source) {
+        *target += factor * source;
+    }
+}
+
+/// `target = factor · source`.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn scale_into(target: &mut [f32], factor: f32, source: &[f32]) {
+    assert_eq!(target.len(), source.len());
+    for (target, source) in target.iter_mut().zip(source) {
+        *target = factor * source;
+    }
+}
+
+/// Sum of squares, in sixteen partial sums so that the loop runs as wide as the machine.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn squared_norm(values: &[f32]) -> f32 {
+    let (chunks, rest) = values.as_chunks::<32>();
+    let mut sums = [0.0f32; 32];
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += value * value;
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().map(|value| value * value).sum::<f32>()
+}
+
+/// Inner product.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn dot(left: &[f32], right: &[f32]) -> f32 {
+    assert_eq!(left.len(), right.len());
+    let (left_chunks, left_rest) = left.as_chunks::<32>();
+    let (right_chunks, right_rest) = right.as_chunks::<32>();
+    let mut sums = [0.0f32; 32];
+    for (left, right) in left_chunks.iter().zip(right_chunks) {
+        for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
+            *sum += left * right;
+        }
+    }
+    sums.iter().sum::<f32>()
+        + left_rest
+            .iter()
+            .zip(right_rest)
+            .map(|(left, right)| left * right)
+            .sum::<f32>()
+}

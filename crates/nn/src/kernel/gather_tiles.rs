@@ -1,0 +1,190 @@
+//! The inner tiles of the [gather product](super::gather): a few rows by sixteen columns held in registers.
+
+use super::gather::Start;
+use std::ops::Range;
+
+/// Columns of a panel: one AVX-512 register, two AVX2 registers, four NEON registers.
+pub const COLUMNS: usize = 16;
+
+/// A tile of `ROWS` rows: reads `image[row + reduction]`, multiplies by the panel, adds to `sums`.
+type Tile<const ROWS: usize> =
+    unsafe fn(&[f32], &[u32; ROWS], &[u32], &[[f32; COLUMNS]], &mut [[f32; COLUMNS]; ROWS]);
+
+/// One panel of the product for all rows, with the widest instructions this machine has.
+///
+/// The caller has checked that `rows[r] + reductions[s]` stays inside `image` for all pairs.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn panel(
+    image: &[f32],
+    rows: &[u32],
+    reductions: &[u32],
+    panel: &[[f32; COLUMNS]],
+    start: Start,
+    output: &mut [f32],
+    output_rows: &[u32],
+    columns: Range<usize>,
+) {
+    assert_eq!(reductions.len(), panel.len());
+    let mut run = Run {
+        image,
+        reductions,
+        panel,
+        start,
+        output,
+        columns,
+    };
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            let (rows, output_rows) = run.tiles::<12>(rows, output_rows, x86::tile_512::<12>);
+            let (rows, output_rows) = run.tiles::<6>(rows, output_rows, x86::tile_512::<6>);
+            run.tiles::<1>(rows, output_rows, x86::tile_512::<1>);
+            return;
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            let (rows, output_rows) = run.tiles::<6>(rows, output_rows, x86::tile_256::<6>);
+            let (rows, output_rows) = run.tiles::<4>(rows, output_rows, x86::tile_256::<4>);
+            let (rows, output_rows) = run.tiles::<2>(rows, output_rows, x86::tile_256::<2>);
+            run.tiles::<1>(rows, output_rows, x86::tile_256::<1>);
+            return;
+        }
+    }
+    let (rows, output_rows) = run.tiles::<4>(rows, output_rows, tile_portable::<4>);
+    run.tiles::<1>(rows, output_rows, tile_portable::<1>);
+}
+
+struct Run<'a> {
+    image: &'a [f32],
+    reductions: &'a [u32],
+    panel: &'a [[f32; COLUMNS]],
+    start: Start<'a>,
+    output: &'a mut [f32],
+    columns: Range<usize>,
+}
+
+impl Run<'_> {
+    /// Runs as many whole tiles as there are rows and returns the rest.
+    fn tiles<'r, const ROWS: usize>(
+        &mut self,
+        rows: &'r [u32],
+        output_rows: &'r [u32],
+        tile: Tile<ROWS>,
+    ) -> (&'r [u32], &'r [u32]) {
+        let (blocks, rest) = rows.as_chunks::<ROWS>();
+        let (output_blocks, output_rest) = output_rows.as_chunks::<ROWS>();
+        for (block, targets) in blocks.iter().zip(output_blocks) {
+            let mut sums = [[0.0; COLUMNS]; ROWS];
+            let width = self.columns.len();
+            match self.start {
+                Start::Zero => {}
+                Start::Row(row) => sums.iter_mut().for_each(|sum| sum[..width].copy_from_slice(row)),
+                Start::Output => {
+                    for (sum, &target) in sums.iter_mut().zip(targets) {
+                        let begin = target as usize + self.columns.start;
+                        sum[..width].copy_from_slice(&self.output[begin..begin + width]);
+                    }
+                }
+            }
+            // SAFETY: `panel` picked this tile for instructions it found on this machine, and its caller has
+            // checked every `row + reduction` against the image.
+            unsafe { tile(self.image, block, self.reductions, self.panel, &mut sums) };
+            for (sum, &target) in sums.iter().zip(targets) {
+                let begin = target as usize + self.columns.start;
+                let output = &mut self.output[begin..begin + width];
+                match output.as_mut_array::<COLUMNS>() {
+                    Some(output) => *output = *sum,
+                    None => output.copy_from_slice(&sum[..width]),
+                }
+            }
+        }
+        (rest, output_rest)
+    }
+}
+
+/// # Safety
+/// Safe for any arguments whose `row + reduction` stay inside `image`; others panic.
+unsafe fn tile_portable<const ROWS: usize>(
+    image: &[f32],
+    rows: &[u32; ROWS],
+    reductions: &[u32],
+    panel: &[[f32; COLUMNS]],
+    sums: &mut [[f32; COLUMNS]; ROWS],
+) {
+    let mut local = *sums;
+    for (&reduction, factors) in reductions.iter().zip(panel) {
+        for (sum, &row) in local.iter_mut().zip(rows) {
+            let value = image[(row + reduction) as usize];
+            for (sum, factor) in sum.iter_mut().zip(factors) {
+                *sum += value * factor;
+            }
+        }
+    }
+    *sums = local;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::COLUMNS;
+    use std::arch::x86_64::*;
+
+    /// # Safety
+    /// The machine has AVX2 and FMA, and every `row + reduction` lies inside `image`.
+    #[target_feature(enable = "avx2,fma")]
+    pub unsafe fn tile_256<const ROWS: usize>(
+        image: &[f32],
+        rows: &[u32; ROWS],
+        reductions: &[u32],
+        panel: &[[f32; COLUMNS]],
+        sums: &mut [[f32; COLUMNS]; ROWS],
+    ) {
+        // SAFETY: loads and stores of a row of sixteen stay inside that row; the image by the caller's promise.
+        unsafe {
+            let mut left: [__m256; ROWS] = std::array::from_fn(|row| _mm256_loadu_ps(sums[row].as_ptr()));
+            let mut right: [__m256; ROWS] =
+                std::array::from_fn(|row| _mm256_loadu_ps(sums[row].as_ptr().add(8)));
+            let corners: [*const f32; ROWS] =
+                std::array::from_fn(|row| image.as_ptr().add(rows[row] as usize));
+            for (&reduction, factors) in reductions.iter().zip(panel) {
+                let low = _mm256_loadu_ps(factors.as_ptr());
+                let high = _mm256_loadu_ps(factors.as_ptr().add(8));
+                for row in 0..ROWS {
+                    let value = _mm256_broadcast_ss(&*corners[row].add(reduction as usize));
+                    left[row] = _mm256_fmadd_ps(value, low, left[row]);
+                    right[row] = _mm256_fmadd_ps(value, high, right[row]);
+                }
+            }
+            for row in 0..ROWS {
+                _mm256_storeu_ps(sums[row].as_mut_ptr(), left[row]);
+                _mm256_storeu_ps(sums[row].as_mut_ptr().add(8), right[row]);
+            }
+        }
+    }
+
+    /// # Safety
+    /// The machine has AVX-512F, and every `row + reduction` lies inside `image`.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn tile_512<const ROWS: usize>(
+        image: &[f32],
+        rows: &[u32; ROWS],
+        reductions: &[u32],
+        panel: &[[f32; COLUMNS]],
+        sums: &mut [[f32; COLUMNS]; ROWS],
+    ) {
+        // SAFETY: loads and stores of a row of sixteen stay inside that row; the image by the caller's promise.
+        unsafe {
+            let mut local: [__m512; ROWS] = std::array::from_fn(|row| _mm512_loadu_ps(sums[row].as_ptr()));
+            let corners: [*const f32; ROWS] =
+                std::array::from_fn(|row| image.as_ptr().add(rows[row] as usize));
+            for (&reduction, factors) in reductions.iter().zip(panel) {
+                let factors = _mm512_loadu_ps(factors.as_ptr());
+                for row in 0..ROWS {
+                    let value = _mm512_set1_ps(*corners[row].add(reduction as usize));
+                    local[row] = _mm512_fmadd_ps(value, factors, local[row]);
+                }
+            }
+            for row in 0..ROWS {
+                _mm512_storeu_ps(sums[row].as_mut_ptr(), local[row]);
+            }
+        }
+    }
+}

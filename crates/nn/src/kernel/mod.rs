@@ -1,0 +1,7 @@
+//! The loops where the time goes. Plain slices in, plain slices out; nothing here knows of layers.
+
+pub mod elementwise;
+pub mod gather;
+mod gather_tiles;
+pub mod math;
+pub mod matrix;

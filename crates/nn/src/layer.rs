@@ -1,0 +1,250 @@
+//! What a layer is: a map from a batch of examples to a batch of examples, and the gradients of every single one.
+
+use crate::shape::Shape;
+use std::ops::Range;
+
+/// What a pass over a micro-batch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Outputs only; layers that behave differently in training behave as in use.
+    Evaluate,
+    /// One gradient for the whole batch.
+    Plain,
+    /// Squared gradient norms of every example, then a weighted sum.
+    PerExample,
+}
+
+/// One micro-batch on its way through the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Examples in this micro-batch.
+    pub batch: usize,
+    /// What the pass is for.
+    pub purpose: Purpose,
+    /// Seed of the randomness inside layers (dropout), new at every step.
+    pub seed: u64,
+    /// Position of the first example in the logical batch: randomness belongs to the example, not to the thread.
+    pub first_example: usize,
+}
+
+/// The numbers a layer computes with.
+#[derive(Clone, Copy)]
+pub struct Weights<'a> {
+    /// The layer's tensors, one after the other, in the layer's own layout.
+    pub parameters: &'a [f32],
+    /// What [`Layer::prepare`] made of them, once per step.
+    pub prepared: &'a [f32],
+}
+
+/// Memory a layer may write to.
+pub struct Memory<'a> {
+    /// Kept from `forward` to `accumulate` of the same micro-batch.
+    pub tape: &'a mut [f32],
+    /// Free for use inside one call.
+    pub scratch: &'a mut [f32],
+}
+
+/// One factor for every example of a micro-batch and every tensor of a layer.
+#[derive(Clone, Copy)]
+pub struct Factors<'a> {
+    values: Option<&'a [f32]>,
+    batch: usize,
+    first: usize,
+    last: usize,
+}
+
+impl<'a> Factors<'a> {
+    /// Every example counts once.
+    pub fn ones(batch: usize, examples: Range<usize>) -> Self {
+        Factors {
+            values: None,
+            batch,
+            first: examples.start,
+            last: examples.end,
+        }
+    }
+
+    /// `values[tensor * batch + example]`, for all examples.
+    pub fn weighted(values: &'a [f32], batch: usize) -> Self {
+        Factors {
+            values: Some(values),
+            batch,
+            first: 0,
+            last: batch,
+        }
+    }
+
+    /// The examples that take part.
+    pub fn examples(&self) -> Range<usize> {
+        self.first..self.last
+    }
+
+    /// The factors of one tensor, by example of the micro-batch; `None` if all are one.
+    pub fn of(&self, tensor: usize) -> Option<&'a [f32]> {
+        self.values
+            .map(|values| &values[tensor * self.batch..(tensor + 1) * self.batch])
+    }
+
+    /// The factor of one tensor and example.
+    pub fn at(&self, tensor: usize, example: usize) -> f32 {
+        self.of(tensor).map_or(1.0, |factors| factors[example])
+    }
+}
+
+/// How a tensor starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Initial {
+    /// Uniform in ±1/√fan-in: PyTorch's default for dense and convolutional layers, weights and biases alike.
+    FanIn(usize),
+    /// Uniform in ±bound.
+    Uniform(f32),
+    /// Standard normal.
+    Normal,
+    /// A constant.
+    Constant(f32),
+}
+
+/// Whether training moves a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Moved by an optimizer.
+    Trainable,
+    /// A running statistic, moved by the layer itself.
+    Statistic,
+}
+
+/// One tensor of a layer.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Name inside the layer, as PyTorch has it: `weight`, `bias`.
+    pub name: &'static str,
+    /// Sizes as PyTorch has them.
+    pub sizes: Vec<usize>,
+    /// PyTorch's axes in the order muffle stores them; `None` if both agree.
+    pub stored_axes: Option<[usize; 4]>,
+    /// How it starts.
+    pub initial: Initial,
+    /// Whether training moves it.
+    pub role: Role,
+}
+
+impl Tensor {
+    /// A trainable tensor stored as PyTorch stores it.
+    pub fn new(name: &'static str, sizes: Vec<usize>, initial: Initial) -> Tensor {
+        Tensor {
+            name,
+            sizes,
+            stored_axes: None,
+            initial,
+            role: Role::Trainable,
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// Whether the tensor holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A layer with its shapes settled.
+///
+/// Slices hold whole micro-batches, example after example. A pass calls `forward`, then `backward`, then (for
+/// [`Purpose::PerExample`]) `squared_norms`, then `accumulate`; layers without tensors implement the first two only.
+pub trait Layer: Send + Sync {
+    /// Kind, as written in model files.
+    fn kind(&self) -> &'static str;
+
+    /// Shape of an output example.
+    fn output(&self) -> Shape;
+
+    /// The layer's tensors, in the order of their storage.
+    fn tensors(&self) -> Vec<Tensor> {
+        Vec::new()
+    }
+
+    /// Multiply-adds of one forward example, for reports of achieved speed.
+    fn multiply_adds(&self) -> u64 {
+        0
+    }
+
+    /// Whether an example's output depends on the other examples of its batch.
+    fn mixes_examples(&self) -> bool {
+        false
+    }
+
+    /// Whether `backward` looks at the layer's output, so that nothing may overwrite it.
+    fn reads_output(&self) -> bool {
+        false
+    }
+
+    /// Values that `prepare` writes.
+    fn prepared_len(&self) -> usize {
+        0
+    }
+
+    /// Rearranges the parameters once per step for all threads.
+    fn prepare(&self, _parameters: &[f32], _prepared: &mut [f32]) {}
+
+    /// Values to keep between `forward` and `accumulate` of one micro-batch. They start as zero and keep what the
+    /// micro-batch before left there.
+    fn tape_len(&self, _pass: &Pass) -> usize {
+        0
+    }
+
+    /// Values of scratch memory for any one call.
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        0
+    }
+
+    /// Computes the outputs.
+    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory);
+
+    /// Carries the gradient of the loss from the outputs (`upstream`) to the inputs (`downstream`; `None` if nobody
+    /// needs it).
+    fn backward(
+        &self,
+        weights: Weights,
+        pass: &Pass,
+        values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        memory: Memory,
+    );
+
+    /// Squared gradient norm of every tensor and example: `norms[tensor * batch + example]`.
+    fn squared_norms(
+        &self,
+        _pass: &Pass,
+        _input: &[f32],
+        _upstream: &[f32],
+        _norms: &mut [f32],
+        _memory: Memory,
+    ) {
+    }
+
+    /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
+    fn accumulate(
+        &self,
+        _pass: &Pass,
+        _input: &[f32],
+        _upstream: &[f32],
+        _factors: Factors,
+        _gradient: &mut [f32],
+        _memory: Memory,
+    ) {
+    }
+}
+
+/// The inputs and outputs of a layer's forward call.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// What came in.
+    pub input: &'a [f32],
+    /// What went out.
+    pub output: &'a [f32],
+}

@@ -1,0 +1,462 @@
+//! Convolution over images, by [gather products](crate::kernel::gather): no patches are copied.
+
+use crate::error::Result;
+use crate::kernel::elementwise::{add, add_scaled, dot, squared_norm};
+use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
+use crate::kernel::matrix::{self, Matrix};
+use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layers::Context;
+use crate::layers::upstream_phases::Phases;
+use crate::layers::window::Window;
+use crate::shape::Shape;
+
+/// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
+pub struct Conv2d {
+    window: Window,
+    groups: usize,
+    outputs: usize,
+    bias: bool,
+    /// Corner of each window position in the padded image.
+    positions: Offsets,
+    /// Taps of one group's window, relative to its corner.
+    taps: Offsets,
+    /// Corners of as many examples as make a long sum for the weight gradient.
+    many_positions: Offsets,
+    many: usize,
+    output_rows: Offsets,
+    gradient_rows: Offsets,
+    phases: Phases,
+    /// Whether norms come from Gram matrices instead of kept gradients.
+    gram: bool,
+}
+
+/// Positions summed over in one product of the weight gradient, if examples are too small to fill it alone.
+const LONG_SUM: usize = 384;
+
+impl Conv2d {
+    /// A convolution to `channels` outputs.
+    pub fn new(
+        context: &Context,
+        channels: usize,
+        window: Window,
+        groups: usize,
+        bias: bool,
+    ) -> Result<Conv2d> {
+        if groups == 0
+            || !window.channels.is_multiple_of(groups)
+            || !channels.is_multiple_of(groups)
+            || channels == 0
+        {
+            return context.refuse(&format!(
+                "{groups} groups must divide its {} input channels and its {channels} output channels",
+                window.channels
+            ));
+        }
+        let (padded_width, step) = (window.width + 2 * window.padding.1, window.channels);
+        let corners: Vec<u32> = (0..window.positions())
+            .map(|position| {
+                let (row, column) = (position / window.output_width, position % window.output_width);
+                ((row * window.stride.0 * padded_width + column * window.stride.1) * step) as u32
+            })
+            .collect();
+        let group_inputs = window.channels / groups;
+        let taps = (0..window.taps() * group_inputs)
+            .map(|index| {
+                let (tap, channel) = (index / group_inputs, index % group_inputs);
+                let (row, column) = (tap / window.kernel_width, tap % window.kernel_width);
+                ((row * padded_width + column) * step + channel) as u32
+            })
+            .collect::<Vec<u32>>();
+        let padded_len = (window.height + 2 * window.padding.0) * padded_width * step;
+        let many = (LONG_SUM / window.positions()).max(1);
+        let many_positions = (0..many)
+            .flat_map(|example| {
+                corners
+                    .iter()
+                    .map(move |corner| corner + (example * padded_len) as u32)
+            })
+            .collect();
+        let depth = taps.len();
+        Ok(Conv2d {
+            gram: gram_is_cheaper(window.positions(), depth, channels / groups),
+            output_rows: Offsets::strided(window.positions(), channels),
+            gradient_rows: Offsets::strided(depth, channels),
+            phases: Phases::new(&window, channels, groups),
+            positions: Offsets::new(corners),
+            taps: Offsets::new(taps),
+            many_positions: Offsets::new(many_positions),
+            many,
+            window,
+            groups,
+            outputs: channels,
+            bias,
+        })
+    }
+
+    fn group_inputs(&self) -> usize {
+        self.window.channels / self.groups
+    }
+
+    fn group_outputs(&self) -> usize {
+        self.outputs / self.groups
+    }
+
+    fn output_len(&self) -> usize {
+        self.window.positions() * self.outputs
+    }
+
+    fn weight_len(&self) -> usize {
+        self.taps.len() * self.outputs
+    }
+
+    fn is_padded(&self) -> bool {
+        self.window.padding != (0, 0)
+    }
+
+    fn padded_len(&self) -> usize {
+        let window = &self.window;
+        (window.height + 2 * window.padding.0) * (window.width + 2 * window.padding.1) * window.channels
+    }
+
+    fn keeps(&self, pass: &Pass) -> bool {
+        pass.purpose == Purpose::PerExample && !self.gram
+    }
+
+    /// Values on the tape for each example: its padded image, then its kept gradient.
+    fn tape_block(&self, pass: &Pass) -> usize {
+        let padded = if self.is_padded() { self.padded_len() } else { 0 };
+        let kept = if self.keeps(pass) {
+            self.weight_len() + self.outputs
+        } else {
+            0
+        };
+        padded + kept
+    }
+
+    /// Copies an image into the middle of its padded place; the border is zero since the tape was made.
+    fn pad(&self, image: &[f32], padded: &mut [f32]) {
+        let window = &self.window;
+        let width = window.width * window.channels;
+        let padded_width = (window.width + 2 * window.padding.1) * window.channels;
+        let left = window.padding.1 * window.channels;
+        for (row, line) in image.chunks_exact(width).enumerate() {
+            padded[(row + window.padding.0) * padded_width + left..][..width].copy_from_slice(line);
+        }
+    }
+
+    /// Values of the packed upstream of the longest sum.
+    fn upstream_panels_len(&self) -> usize {
+        panels_len(self.many_positions.len(), self.group_outputs())
+    }
+
+    /// Weight gradient of the examples from `first` on whose positions are listed, each times its factor.
+    #[allow(clippy::too_many_arguments)]
+    fn weight_gradient(
+        &self,
+        images: &[f32],
+        upstream: &[f32],
+        positions: &Offsets,
+        factor: impl Fn(usize) -> f32,
+        start: Start,
+        gradient: &mut [f32],
+        panels: &mut [f32],
+    ) {
+        let (each, width) = (self.window.positions(), self.group_outputs());
+        let panels = &mut panels[..panels_len(positions.len(), width)];
+        for group in 0..self.groups {
+            for (example, upstream) in upstream.chunks_exact(self.output_len()).enumerate() {
+                let rows = Rows {
+                    values: &upstream[group * width..],
+                    rows: each,
+                    columns: width,
+                    stride: self.outputs,
+                };
+                let place = Place {
+                    depth: positions.len(),
+                    first: example * each,
+                };
+                pack_at(rows, factor(example), place, panels);
+            }
+            let images = &images[group * self.group_inputs()..];
+            let gradient = &mut gradient[group * width..];
+            product(
+                images,
+                &self.taps,
+                positions,
+                panels,
+                width,
+                start,
+                gradient,
+                &self.gradient_rows,
+            );
+        }
+    }
+
+    /// Squared norm of one example's weight gradient from the Gram matrices of its patches and its upstream.
+    ///
+    /// # Source
+    /// Bu et al. 2022, "Scalable and efficient training of large convolutional neural networks with differential
+    /// privacy", equation (3).
+    fn gram_norm(&self, image: &[f32], upstream: &[f32], scratch: &mut [f32]) -> f32 {
+        let (positions, depth, width) = (self.window.positions(), self.taps.len(), self.group_outputs());
+        let (patches, scratch) = scratch.split_at_mut(positions * depth);
+        let (patch_gram, scratch) = scratch.split_at_mut(positions * positions);
+        let upstream_gram = &mut scratch[..positions * positions];
+        let mut sum = 0.0;
+        for group in 0..self.groups {
+            let run = self.group_inputs();
+            for (patch, &corner) in patches.chunks_exact_mut(depth).zip(self.positions.values()) {
+                for (target, &tap) in patch
+                    .chunks_exact_mut(run)
+                    .zip(self.taps.values().iter().step_by(run))
+                {
+                    let begin = (corner + tap) as usize + group * run;
+                    target.copy_from_slice(&image[begin..begin + run]);
+                }
+            }
+            let patches = Matrix::rows(patches, positions, depth);
+            matrix::product(patches, patches.transposed(), false, patch_gram, positions);
+            let rows = Matrix::strided(&upstream[group * width..], positions, width, self.outputs);
+            matrix::product(rows, rows.transposed(), false, upstream_gram, positions);
+            sum += dot(patch_gram, upstream_gram);
+        }
+        // Rounding can push the norm of a vanishing gradient below zero; NaN must pass.
+        if sum < 0.0 { 0.0 } else { sum }
+    }
+}
+
+/// Whether Gram matrices cost less than keeping a gradient of `depth` by `width` for every example.
+///
+/// Keeping reads and writes memory: about as long as 64 multiply-adds a value once it has left the second-level cache,
+/// 8 while it has not.
+fn gram_is_cheaper(positions: usize, depth: usize, width: usize) -> bool {
+    let values = depth * width;
+    let price = if values > 1 << 16 { 64 } else { 8 };
+    positions * positions * (depth + width) < values * price
+}
+
+impl Layer for Conv2d {
+    fn kind(&self) -> &'static str {
+        "conv2d"
+    }
+
+    fn output(&self) -> Shape {
+        Shape::image(self.outputs, self.window.output_height, self.window.output_width)
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let (window, initial) = (&self.window, Initial::FanIn(self.taps.len()));
+        let sizes = vec![
+            self.outputs,
+            self.group_inputs(),
+            window.kernel_height,
+            window.kernel_width,
+        ];
+        let weight = Tensor {
+            stored_axes: Some([2, 3, 1, 0]),
+            ..Tensor::new("weight", sizes, initial)
+        };
+        let bias = self
+            .bias
+            .then(|| Tensor::new("bias", vec![self.outputs], initial));
+        std::iter::once(weight).chain(bias).collect()
+    }
+
+    fn multiply_adds(&self) -> u64 {
+        (self.window.positions() * self.weight_len()) as u64
+    }
+
+    fn prepared_len(&self) -> usize {
+        self.groups * panels_len(self.taps.len(), self.group_outputs()) + self.phases.prepared_len()
+    }
+
+    fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
+        let (depth, width) = (self.taps.len(), self.group_outputs());
+        let len = panels_len(depth, width);
+        let (forward, backward) = prepared.split_at_mut(self.groups * len);
+        for (group, panels) in forward.chunks_exact_mut(len).enumerate() {
+            let values = &parameters[group * width..];
+            pack(
+                Rows {
+                    values,
+                    rows: depth,
+                    columns: width,
+                    stride: self.outputs,
+                },
+                1.0,
+                panels,
+            );
+        }
+        self.phases.prepare(parameters, backward);
+    }
+
+    fn tape_len(&self, pass: &Pass) -> usize {
+        pass.batch * self.tape_block(pass)
+    }
+
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        let positions = self.window.positions();
+        let gram = if self.gram {
+            positions * (self.taps.len() + 2 * positions)
+        } else {
+            0
+        };
+        self.upstream_panels_len()
+            .max(self.phases.scratch_len())
+            .max(gram)
+            .max(self.outputs)
+    }
+
+    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+        let (inputs, width, block) = (self.group_inputs(), self.group_outputs(), self.tape_block(pass));
+        let panels_len = panels_len(self.taps.len(), width);
+        let bias = &weights.parameters[self.weight_len()..];
+        for (example, (input, output)) in input
+            .chunks_exact(self.window.input_len())
+            .zip(output.chunks_exact_mut(self.output_len()))
+            .enumerate()
+        {
+            let image = if self.is_padded() {
+                let padded = &mut memory.tape[example * block..][..self.padded_len()];
+                self.pad(input, padded);
+                padded
+            } else {
+                input
+            };
+            for group in 0..self.groups {
+                let panels = &weights.prepared[group * panels_len..][..panels_len];
+                let start = if self.bias {
+                    Start::Row(&bias[group * width..][..width])
+                } else {
+                    Start::Zero
+                };
+                product(
+                    &image[group * inputs..],
+                    &self.positions,
+                    &self.taps,
+                    panels,
+                    width,
+                    start,
+                    &mut output[group * width..],
+                    &self.output_rows,
+                );
+            }
+        }
+    }
+
+    fn backward(
+        &self,
+        weights: Weights,
+        _pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        memory: Memory,
+    ) {
+        let Some(downstream) = downstream else { return };
+        let prepared = &weights.prepared[self.groups * panels_len(self.taps.len(), self.group_outputs())..];
+        self.phases
+            .downstream(prepared, upstream, downstream, memory.scratch);
+    }
+
+    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+        let block = self.tape_block(pass);
+        let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
+        for (example, upstream) in upstream.chunks_exact(self.output_len()).enumerate() {
+            let (padded, kept) = memory.tape[example * block..][..block].split_at_mut(if self.is_padded() {
+                self.padded_len()
+            } else {
+                0
+            });
+            let image = if self.is_padded() {
+                padded
+            } else {
+                &input[example * self.window.input_len()..][..self.window.input_len()]
+            };
+            let bias_gradient = if self.gram {
+                weight_norms[example] = self.gram_norm(image, upstream, memory.scratch);
+                &mut memory.scratch[..self.outputs]
+            } else {
+                let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
+                let panels = &mut *memory.scratch;
+                self.weight_gradient(
+                    image,
+                    upstream,
+                    &self.positions,
+                    |_| 1.0,
+                    Start::Zero,
+                    gradient,
+                    panels,
+                );
+                weight_norms[example] = squared_norm(gradient);
+                bias_gradient
+            };
+            if self.bias {
+                bias_gradient.fill(0.0);
+                upstream
+                    .chunks_exact(self.outputs)
+                    .for_each(|pixel| add(bias_gradient, pixel));
+                bias_norms[example] = squared_norm(bias_gradient);
+            }
+        }
+    }
+
+    fn accumulate(
+        &self,
+        pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        memory: Memory,
+    ) {
+        let (weight, bias) = gradient.split_at_mut(self.weight_len());
+        let block = self.tape_block(pass);
+        if self.keeps(pass) {
+            let kept_len = self.weight_len() + self.outputs;
+            for example in factors.examples() {
+                let kept = &memory.tape[(example + 1) * block - kept_len..(example + 1) * block];
+                let (kept_weight, kept_bias) = kept.split_at(self.weight_len());
+                add_scaled(weight, factors.at(0, example), kept_weight);
+                if self.bias {
+                    add_scaled(bias, factors.at(1, example), kept_bias);
+                }
+            }
+            return;
+        }
+        let (images, image_len) = if self.is_padded() {
+            (&*memory.tape, block)
+        } else {
+            (input, self.window.input_len())
+        };
+        let examples = factors.examples();
+        let mut first = examples.start;
+        while first < examples.end {
+            let whole = first + self.many <= examples.end;
+            let (count, positions) = if whole {
+                (self.many, &self.many_positions)
+            } else {
+                (1, &self.positions)
+            };
+            self.weight_gradient(
+                &images[first * image_len..(first + count) * image_len],
+                &upstream[first * self.output_len()..(first + count) * self.output_len()],
+                positions,
+                |example| factors.at(0, first + example),
+                Start::Output,
+                weight,
+                memory.scratch,
+            );
+            first += count;
+        }
+        if self.bias {
+            for example in examples {
+                let upstream = &upstream[example * self.output_len()..][..self.output_len()];
+                let factor = factors.at(1, example);
+                upstream
+                    .chunks_exact(self.outputs)
+                    .for_each(|pixel| add_scaled(bias, factor, pixel));
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Fully connected layer: `y = W x + b`.
+
+use crate::error::Result;
+use crate::kernel::elementwise::{add_scaled, scale_into, squared_norm};
+use crate::kernel::matrix::{Matrix, product};
+use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layers::Context;
+use crate::shape::Shape;
+
+/// A matrix and, if wanted, a bias; `W` is stored row by row, one row for each output, as PyTorch does.
+///
+/// A sequence is mapped step by step with the same matrix.
+pub struct Dense {
+    steps: usize,
+    inputs: usize,
+    outputs: usize,
+    bias: bool,
+    sequence: bool,
+}
+
+impl Dense {
+    /// A layer for vectors or sequences of `input`'s features.
+    pub fn new(context: &Context, features: usize, bias: bool) -> Result<Dense> {
+        let (steps, inputs, sequence) = match context.input {
+            Shape::Vector(features) => (1, features, false),
+            Shape::Sequence { steps, features } => (steps, features, true),
+            Shape::Image { .. } => return context.refuse("it takes a vector; put a `flatten` before it"),
+        };
+        if features == 0 {
+            return context.refuse("it needs at least one output feature");
+        }
+        Ok(Dense {
+            steps,
+            inputs,
+            outputs: features,
+            bias,
+            sequence,
+        })
+    }
+
+    fn scaled_upstream<'a>(&self, upstream: &[f32], factors: &[f32], scratch: &'a mut [f32]) -> &'a [f32] {
+        let width = self.steps * self.outputs;
+        let scaled = &mut scratch[..upstream.len()];
+        for (index, (target, source)) in scaled
+            .chunks_exact_mut(width)
+            .zip(upstream.chunks_exact(width))
+            .enumerate()
+        {
+            scale_into(target, factors[index], source);
+        }
+        scaled
+    }
+}
+
+impl Layer for Dense {
+    fn kind(&self) -> &'static str {
+        "dense"
+    }
+
+    fn output(&self) -> Shape {
+        if self.sequence {
+            Shape::Sequence {
+                steps: self.steps,
+                features: self.outputs,
+            }
+        } else {
+            Shape::Vector(self.outputs)
+        }
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let initial = Initial::FanIn(self.inputs);
+        let mut tensors = vec![Tensor::new("weight", vec![self.outputs, self.inputs], initial)];
+        if self.bias {
+            tensors.push(Tensor::new("bias", vec![self.outputs], initial));
+        }
+        tensors
+    }
+
+    fn multiply_adds(&self) -> u64 {
+        (self.steps * self.inputs * self.outputs) as u64
+    }
+
+    fn scratch_len(&self, pass: &Pass) -> usize {
+        // Scaled upstream rows, or the two Gram matrices of a sequence.
+        (pass.batch * self.steps * self.outputs).max(2 * self.steps * self.steps)
+    }
+
+    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+        let rows = pass.batch * self.steps;
+        let (matrix, bias) = weights.parameters.split_at(self.inputs * self.outputs);
+        if self.bias {
+            output
+                .chunks_exact_mut(self.outputs)
+                .for_each(|row| row.copy_from_slice(bias));
+        }
+        product(
+            Matrix::rows(input, rows, self.inputs),
+            Matrix::rows(matrix, self.outputs, self.inputs).transposed(),
+            self.bias,
+            output,
+            self.outputs,
+        );
+    }
+
+    fn backward(
+        &self,
+        weights: Weights,
+        pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        _memory: Memory,
+    ) {
+        if let Some(downstream) = downstream {
+            let matrix = &weights.parameters[..self.inputs * self.outputs];
+            product(
+                Matrix::rows(upstream, pass.batch * self.steps, self.outputs),
+                Matrix::rows(matrix, self.outputs, self.inputs),
+                false,
+                downstream,
+                self.inputs,
+            );
+        }
+    }
+
+    /// The gradient of one vector is an outer product, so its norm is the product of two norms; for a sequence it is
+    /// the inner product of the Gram matrices of inputs and upstream gradients.
+    ///
+    /// # Source
+    /// Goodfellow 2015, "Efficient per-example gradient computations"; Li et al. 2022, section 4 (ghost clipping).
+    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+        let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
+        let inputs = input.chunks_exact(self.steps * self.inputs);
+        let upstreams = upstream.chunks_exact(self.steps * self.outputs);
+        for (example, (input, upstream)) in inputs.zip(upstreams).enumerate() {
+            if self.steps == 1 {
+                let upstream_norm = squared_norm(upstream);
+                weight_norms[example] = squared_norm(input) * upstream_norm;
+                if self.bias {
+                    bias_norms[example] = upstream_norm;
+                }
+                continue;
+            }
+            let (input_gram, upstream_gram) = memory.scratch.split_at_mut(self.steps * self.steps);
+            let upstream_gram = &mut upstream_gram[..self.steps * self.steps];
+            let inputs = Matrix::rows(input, self.steps, self.inputs);
+            let upstreams = Matrix::rows(upstream, self.steps, self.outputs);
+            product(inputs, inputs.transposed(), false, input_gram, self.steps);
+            product(
+                upstreams,
+                upstreams.transposed(),
+                false,
+                upstream_gram,
+                self.steps,
+            );
+            weight_norms[example] = crate::kernel::elementwise::dot(input_gram, upstream_gram).max(0.0);
+            if self.bias {
+                bias_norms[example] = upstream_gram.iter().sum::<f32>().max(0.0);
+            }
+        }
+    }
+
+    fn accumulate(
+        &self,
+        _pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        memory: Memory,
+    ) {
+        let examples = factors.examples();
+        let rows = examples.len() * self.steps;
+        let input = &input[examples.start * self.steps * self.inputs..][..rows * self.inputs];
+        let upstream = &upstream[examples.start * self.steps * self.outputs..][..rows * self.outputs];
+        let (matrix, bias) = gradient.split_at_mut(self.inputs * self.outputs);
+        let scaled = match factors.of(0) {
+            Some(factors) => self.scaled_upstream(upstream, &factors[examples.clone()], memory.scratch),
+            None => upstream,
+        };
+        product(
+            Matrix::rows(scaled, rows, self.outputs).transposed(),
+            Matrix::rows(input, rows, self.inputs),
+            true,
+            matrix,
+            self.inputs,
+        );
+        if self.bias {
+            for (row, upstream) in upstream.chunks_exact(self.outputs).enumerate() {
+                add_scaled(bias, factors.at(1, examples.start + row / self.steps), upstream);
+            }
+        }
+    }
+}

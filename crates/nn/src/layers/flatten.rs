@@ -1,0 +1,73 @@
+//! Turns an image or a sequence into a vector.
+
+use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layers::Context;
+use crate::shape::Shape;
+
+/// Writes the values in PyTorch's order, channels first, so that the weights of the layer behind it are PyTorch's.
+pub struct Flatten {
+    pixels: usize,
+    channels: usize,
+}
+
+impl Flatten {
+    /// A layer for any shape.
+    pub fn new(context: &Context) -> Flatten {
+        match context.input {
+            Shape::Image {
+                height,
+                width,
+                channels,
+            } => Flatten {
+                pixels: height * width,
+                channels,
+            },
+            other => Flatten {
+                pixels: 1,
+                channels: other.len(),
+            },
+        }
+    }
+}
+
+/// `target[column][row] = source[row][column]`.
+fn transpose(source: &[f32], rows: usize, columns: usize, target: &mut [f32]) {
+    for (row, source) in source.chunks_exact(columns).enumerate() {
+        for (column, value) in source.iter().enumerate() {
+            target[column * rows + row] = *value;
+        }
+    }
+}
+
+impl Layer for Flatten {
+    fn kind(&self) -> &'static str {
+        "flatten"
+    }
+
+    fn output(&self) -> Shape {
+        Shape::Vector(self.pixels * self.channels)
+    }
+
+    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+        let len = self.pixels * self.channels;
+        for (input, output) in input.chunks_exact(len).zip(output.chunks_exact_mut(len)) {
+            transpose(input, self.pixels, self.channels, output);
+        }
+    }
+
+    fn backward(
+        &self,
+        _weights: Weights,
+        _pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        _memory: Memory,
+    ) {
+        let Some(downstream) = downstream else { return };
+        let len = self.pixels * self.channels;
+        for (upstream, downstream) in upstream.chunks_exact(len).zip(downstream.chunks_exact_mut(len)) {
+            transpose(upstream, self.channels, self.pixels, downstream);
+        }
+    }
+}

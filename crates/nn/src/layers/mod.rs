@@ -1,0 +1,34 @@
+//! The layers, one file each.
+
+pub mod activation;
+pub mod conv2d;
+pub mod dense;
+pub mod flatten;
+pub mod max_pool;
+mod upstream_phases;
+pub mod window;
+
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+
+/// Where a layer is being built: its name and what flows into it.
+pub struct Context {
+    /// Name of the layer in the network.
+    pub name: String,
+    /// Kind, as written in model files.
+    pub kind: &'static str,
+    /// Shape of an input example.
+    pub input: Shape,
+}
+
+impl Context {
+    /// The error for an input this layer cannot take.
+    pub fn refuse<T>(&self, reason: &str) -> Result<T> {
+        Err(Error::Shape {
+            layer: self.name.clone(),
+            kind: self.kind,
+            input: self.input,
+            reason: reason.to_string(),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Windows that slide over an image: where they fit, and the arithmetic they share.
+
+use crate::error::Result;
+use crate::layers::Context;
+use crate::shape::Shape;
+use serde::{Deserialize, Serialize};
+
+/// A size in both directions: a number for a square, or `[vertical, horizontal]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Extent {
+    /// The same in both directions.
+    Square(usize),
+    /// Vertical, then horizontal.
+    Rectangle([usize; 2]),
+}
+
+impl Extent {
+    /// Vertical and horizontal size.
+    pub fn pair(self) -> (usize, usize) {
+        match self {
+            Extent::Square(size) => (size, size),
+            Extent::Rectangle([vertical, horizontal]) => (vertical, horizontal),
+        }
+    }
+}
+
+/// A window sliding over an image of known size.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Rows and columns of the image.
+    pub height: usize,
+    /// Pixels in a row.
+    pub width: usize,
+    /// Channels of the image.
+    pub channels: usize,
+    /// Window height.
+    pub kernel_height: usize,
+    /// Window width.
+    pub kernel_width: usize,
+    /// Steps down and across.
+    pub stride: (usize, usize),
+    /// Border of zeros above and below, left and right.
+    pub padding: (usize, usize),
+    /// Window positions from top to bottom.
+    pub output_height: usize,
+    /// Window positions from left to right.
+    pub output_width: usize,
+}
+
+impl Window {
+    /// Checks that the window fits at least once.
+    pub fn new(context: &Context, kernel: Extent, stride: Extent, padding: Extent) -> Result<Window> {
+        let Shape::Image {
+            height,
+            width,
+            channels,
+        } = context.input
+        else {
+            return context.refuse("it takes an image [channels, height, width]");
+        };
+        let (kernel_height, kernel_width) = kernel.pair();
+        let (stride, padding) = (stride.pair(), padding.pair());
+        if kernel_height == 0 || kernel_width == 0 || stride.0 == 0 || stride.1 == 0 {
+            return context.refuse("kernel and stride must be at least 1");
+        }
+        let (padded_height, padded_width) = (height + 2 * padding.0, width + 2 * padding.1);
+        if kernel_height > padded_height || kernel_width > padded_width {
+            return context.refuse(&format!(
+                "a window of {kernel_height} x {kernel_width} does not fit into {padded_height} x {padded_width} \
+                 (with padding)"
+            ));
+        }
+        Ok(Window {
+            height,
+            width,
+            channels,
+            kernel_height,
+            kernel_width,
+            stride,
+            padding,
+            output_height: (padded_height - kernel_height) / stride.0 + 1,
+            output_width: (padded_width - kernel_width) / stride.1 + 1,
+        })
+    }
+
+    /// Number of window positions.
+    pub fn positions(&self) -> usize {
+        self.output_height * self.output_width
+    }
+
+    /// Pixels of the window.
+    pub fn taps(&self) -> usize {
+        self.kernel_height * self.kernel_width
+    }
+
+    /// Values of one input example.
+    pub fn input_len(&self) -> usize {
+        self.height * self.width * self.channels
+    }
+
+    /// Rows of the window at output row `row` that lie on the image, and the image row of the first.
+    pub fn rows(&self, row: usize) -> std::ops::Range<usize> {
+        clipped(
+            row * self.stride.0,
+            self.kernel_height,
+            self.padding.0,
+            self.height,
+        )
+    }
+
+    /// Columns of the image under the window at output column `column`.
+    pub fn columns(&self, column: usize) -> std::ops::Range<usize> {
+        clipped(
+            column * self.stride.1,
+            self.kernel_width,
+            self.padding.1,
+            self.width,
+        )
+    }
+}
+
+/// The part of a window that lies on the image, in image coordinates.
+fn clipped(start: usize, kernel: usize, padding: usize, size: usize) -> std::ops::Range<usize> {
+    start.saturating_sub(padding)..(start + kernel).saturating_sub(padding).min(size)
+}

@@ -1,0 +1,315 @@
+//! A network: layers joined by edges, and the list of its tensors. It holds no weights.
+
+use crate::config::{Entry, Graph, Piece};
+use crate::error::{Error, Result};
+use crate::layer::{Layer, Role, Tensor};
+use crate::layers::activation::Activation;
+use crate::shape::Shape;
+use std::ops::Range;
+
+/// What happens at a node.
+pub enum Operation {
+    /// A layer.
+    Layer(Box<dyn Layer>),
+    /// A function of every value.
+    Activation(Activation),
+    /// The sum of several edges.
+    Sum,
+    /// Channels of several edges side by side.
+    Concat,
+}
+
+/// One step of the computation.
+pub struct Node {
+    /// Full name, as in weight files.
+    pub name: String,
+    /// What happens.
+    pub operation: Operation,
+    /// Edges read.
+    pub inputs: Vec<usize>,
+    /// Edge written.
+    pub output: usize,
+    /// The node's part of the parameter vector.
+    pub parameters: Range<usize>,
+    /// The node's part of the list of tensors.
+    pub tensors: Range<usize>,
+}
+
+impl Node {
+    /// Kind, as written in model files.
+    pub fn kind(&self) -> &'static str {
+        match &self.operation {
+            Operation::Layer(layer) => layer.kind(),
+            Operation::Activation(activation) => activation.kind(),
+            Operation::Sum => "sum",
+            Operation::Concat => "concat",
+        }
+    }
+}
+
+/// A tensor and its place in the parameter vector.
+pub struct Parameter {
+    /// Full name, as in weight files.
+    pub name: String,
+    /// What it is.
+    pub tensor: Tensor,
+    /// Its place.
+    pub range: Range<usize>,
+}
+
+/// A directed graph of layers with all shapes settled.
+///
+/// Parameters live outside, in one flat vector, so that noise, norms and optimizers are loops over a slice.
+pub struct Network {
+    nodes: Vec<Node>,
+    edges: Vec<Shape>,
+    output: usize,
+    parameters: Vec<Parameter>,
+}
+
+impl Network {
+    /// Builds a network from its description.
+    pub fn new(input: Shape, layers: &[Entry]) -> Result<Network> {
+        if input.is_empty() {
+            return Err(Error::Description(format!(
+                "the input shape {input} holds no values"
+            )));
+        }
+        let mut network = Network {
+            nodes: Vec::new(),
+            edges: vec![input],
+            output: 0,
+            parameters: Vec::new(),
+        };
+        network.output = network.sequence(layers, "", 0)?;
+        Ok(network)
+    }
+
+    /// The nodes, each after those it reads from.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Shapes of the edges; edge 0 is the input.
+    pub fn edges(&self) -> &[Shape] {
+        &self.edges
+    }
+
+    /// Shape of an input example.
+    pub fn input(&self) -> Shape {
+        self.edges[0]
+    }
+
+    /// Shape of an output example.
+    pub fn output(&self) -> Shape {
+        self.edges[self.output]
+    }
+
+    /// The edge that holds the output.
+    pub fn output_edge(&self) -> usize {
+        self.output
+    }
+
+    /// All tensors, in the order of the parameter vector.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Length of the parameter vector.
+    pub fn parameter_len(&self) -> usize {
+        self.parameters.last().map_or(0, |parameter| parameter.range.end)
+    }
+
+    /// Number of values that training moves.
+    pub fn trainable_len(&self) -> usize {
+        let trainable = |parameter: &&Parameter| parameter.tensor.role == Role::Trainable;
+        self.parameters
+            .iter()
+            .filter(trainable)
+            .map(|parameter| parameter.range.len())
+            .sum()
+    }
+
+    /// The first layer that looks at several examples at once.
+    pub fn mixing_layer(&self) -> Option<&Node> {
+        self.nodes
+            .iter()
+            .find(|node| matches!(&node.operation, Operation::Layer(layer) if layer.mixes_examples()))
+    }
+
+    /// Multiply-adds of one example in training: forward, input gradients (not for the first layers) and weight
+    /// gradients.
+    pub fn training_multiply_adds(&self) -> u64 {
+        let count = |node: &Node| match &node.operation {
+            Operation::Layer(layer) => layer.multiply_adds() * if node.inputs[0] == 0 { 2 } else { 3 },
+            _ => 0,
+        };
+        self.nodes.iter().map(count).sum()
+    }
+
+    fn sequence(&mut self, entries: &[Entry], prefix: &str, input: usize) -> Result<usize> {
+        let mut edge = input;
+        for (index, entry) in entries.iter().enumerate() {
+            edge = self.piece(&entry.piece, &join(prefix, entry, index), edge)?;
+        }
+        Ok(edge)
+    }
+
+    fn piece(&mut self, piece: &Piece, name: &str, input: usize) -> Result<usize> {
+        match piece {
+            Piece::Layer(config) => {
+                let layer = config.build(name, self.edges[input])?;
+                let shape = layer.output();
+                Ok(self.push(name, Operation::Layer(layer), vec![input], shape))
+            }
+            Piece::Activation(activation) => {
+                let shape = self.edges[input];
+                Ok(self.push(name, Operation::Activation(*activation), vec![input], shape))
+            }
+            Piece::Sequential(entries) => self.sequence(entries, name, input),
+            Piece::Sum(branches) => {
+                let edges = self.branches(branches, name, input)?;
+                self.sum(name, edges)
+            }
+            Piece::Concat(branches) => {
+                let edges = self.branches(branches, name, input)?;
+                self.concat(name, edges)
+            }
+            Piece::Graph(graph) => self.graph(graph, name, input),
+        }
+    }
+
+    fn branches(&mut self, branches: &[Entry], prefix: &str, input: usize) -> Result<Vec<usize>> {
+        if branches.is_empty() {
+            return Err(Error::Description(format!("`{prefix}` has no branches")));
+        }
+        let name = |(index, entry): (usize, &Entry)| join(prefix, entry, index);
+        let names: Vec<String> = branches.iter().enumerate().map(name).collect();
+        branches
+            .iter()
+            .zip(&names)
+            .map(|(entry, name)| self.piece(&entry.piece, name, input))
+            .collect()
+    }
+
+    fn sum(&mut self, name: &str, edges: Vec<usize>) -> Result<usize> {
+        let first = self.edges[edges[0]];
+        if let Some(&other) = edges.iter().find(|&&edge| self.edges[edge] != first) {
+            let (node, second) = (name.to_string(), self.edges[other]);
+            return Err(Error::Join {
+                node,
+                first,
+                second,
+                reason: "a sum needs equal shapes",
+            });
+        }
+        if edges.len() == 1 {
+            return Ok(edges[0]);
+        }
+        Ok(self.push(name, Operation::Sum, edges, first))
+    }
+
+    fn concat(&mut self, name: &str, edges: Vec<usize>) -> Result<usize> {
+        if edges.len() == 1 {
+            return Ok(edges[0]);
+        }
+        let mut shape = self.edges[edges[0]];
+        for &edge in &edges[1..] {
+            shape = match (shape, self.edges[edge]) {
+                (Shape::Vector(first), Shape::Vector(second)) => Shape::Vector(first + second),
+                (
+                    Shape::Image {
+                        height,
+                        width,
+                        channels,
+                    },
+                    Shape::Image {
+                        height: h,
+                        width: w,
+                        channels: c,
+                    },
+                ) if (height, width) == (h, w) => Shape::image(channels + c, height, width),
+                (first, second) => {
+                    let reason = "a concatenation needs images of one size, or vectors";
+                    return Err(Error::Join {
+                        node: name.to_string(),
+                        first,
+                        second,
+                        reason,
+                    });
+                }
+            };
+        }
+        Ok(self.push(name, Operation::Concat, edges, shape))
+    }
+
+    fn graph(&mut self, graph: &Graph, name: &str, input: usize) -> Result<usize> {
+        let last = graph.edges.iter().map(|edge| edge.to).max().unwrap_or(0);
+        let mut values = vec![input];
+        for node in 1..=last {
+            let mut incoming = Vec::new();
+            for (index, edge) in graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == node) {
+                let from = *values.get(edge.from).ok_or_else(|| {
+                    Error::Description(format!(
+                        "`{name}`: edge {index} leads from node {} to node {node}; edges must lead to a higher number",
+                        edge.from
+                    ))
+                })?;
+                incoming.push(self.sequence(&edge.layers, &format!("{name}.{index}"), from)?);
+            }
+            if incoming.is_empty() {
+                return Err(Error::Description(format!(
+                    "`{name}`: no edge leads to node {node}"
+                )));
+            }
+            values.push(self.sum(&format!("{name}.node{node}"), incoming)?);
+        }
+        let outputs: Option<Vec<usize>> = graph
+            .outputs
+            .iter()
+            .map(|&output| values.get(output).copied())
+            .collect();
+        match outputs {
+            Some(outputs) if !outputs.is_empty() => self.concat(name, outputs),
+            _ => Err(Error::Description(format!(
+                "`{name}`: outputs must name nodes from 0 to {last}"
+            ))),
+        }
+    }
+
+    fn push(&mut self, name: &str, operation: Operation, inputs: Vec<usize>, shape: Shape) -> usize {
+        let output = self.edges.len();
+        self.edges.push(shape);
+        let (begin, first) = (self.parameter_len(), self.parameters.len());
+        if let Operation::Layer(layer) = &operation {
+            for tensor in layer.tensors() {
+                let start = self.parameter_len();
+                let range = start..start + tensor.len();
+                self.parameters.push(Parameter {
+                    name: format!("{name}.{}", tensor.name),
+                    tensor,
+                    range,
+                });
+            }
+        }
+        let (parameters, tensors) = (begin..self.parameter_len(), first..self.parameters.len());
+        self.nodes.push(Node {
+            name: name.to_string(),
+            operation,
+            inputs,
+            output,
+            parameters,
+            tensors,
+        });
+        output
+    }
+}
+
+fn join(prefix: &str, entry: &Entry, index: usize) -> String {
+    let own = entry.name.clone().unwrap_or_else(|| index.to_string());
+    if prefix.is_empty() {
+        own
+    } else {
+        format!("{prefix}.{own}")
+    }
+}

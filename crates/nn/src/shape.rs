@@ -1,0 +1,79 @@
+//! The shape of one example, without the batch.
+
+use std::fmt;
+
+/// What one example looks like between two layers.
+///
+/// Images are stored row by row with the channels of a pixel side by side (NHWC without the N); they are *printed*
+/// in PyTorch's order, channels first, because that is how the field writes shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Features without order: `[features]`.
+    Vector(usize),
+    /// A sequence of feature vectors: `[steps, features]`.
+    Sequence {
+        /// Number of steps in time.
+        steps: usize,
+        /// Features at each step.
+        features: usize,
+    },
+    /// An image: `[channels, height, width]`.
+    Image {
+        /// Rows of pixels.
+        height: usize,
+        /// Pixels in a row.
+        width: usize,
+        /// Values in a pixel.
+        channels: usize,
+    },
+}
+
+impl Shape {
+    /// An image in the order PyTorch writes it.
+    pub fn image(channels: usize, height: usize, width: usize) -> Shape {
+        Shape::Image {
+            height,
+            width,
+            channels,
+        }
+    }
+
+    /// Reads a list of one, two or three sizes in PyTorch's order.
+    pub fn from_sizes(sizes: &[usize]) -> Option<Shape> {
+        match *sizes {
+            [features] => Some(Shape::Vector(features)),
+            [steps, features] => Some(Shape::Sequence { steps, features }),
+            [channels, height, width] => Some(Shape::image(channels, height, width)),
+            _ => None,
+        }
+    }
+
+    /// The sizes in PyTorch's order.
+    pub fn sizes(&self) -> Vec<usize> {
+        match *self {
+            Shape::Vector(features) => vec![features],
+            Shape::Sequence { steps, features } => vec![steps, features],
+            Shape::Image {
+                height,
+                width,
+                channels,
+            } => vec![channels, height, width],
+        }
+    }
+
+    /// Number of values in one example.
+    pub fn len(&self) -> usize {
+        self.sizes().iter().product()
+    }
+
+    /// Whether an example of this shape holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.sizes())
+    }
+}

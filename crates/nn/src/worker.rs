@@ -1,0 +1,252 @@
+//! One thread's share of a step: its micro-batches, their losses, and what becomes of their gradients.
+
+use crate::layer::{Factors, Pass, Purpose};
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::workspace::{Buffer, Step, Workspace, buffer};
+use std::ops::Range;
+
+/// Decides the factors of one example's tensors from their squared gradient norms.
+pub type Weigh<'a> = dyn Fn(&[f32], &mut [f32]) + Sync + 'a;
+
+/// Takes the gradient of one example and adds what it makes of it to a sum.
+pub type Visit<'a> = dyn Fn(usize, &mut [f32], &mut [f32]) + Sync + 'a;
+
+/// What a step does with the gradients.
+#[derive(Clone, Copy)]
+pub(crate) enum Task<'a> {
+    /// Nothing: outputs only.
+    Evaluate,
+    /// Adds them up.
+    Plain,
+    /// Adds them up, each tensor of each example with its own factor.
+    Weighted(&'a Weigh<'a>),
+    /// Hands them out one by one.
+    Visit(&'a Visit<'a>),
+}
+
+impl Task<'_> {
+    fn purpose(&self) -> Purpose {
+        match self {
+            Task::Evaluate => Purpose::Evaluate,
+            Task::Plain | Task::Visit(_) => Purpose::Plain,
+            Task::Weighted(_) => Purpose::PerExample,
+        }
+    }
+}
+
+/// An example left out because something about it is not finite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Position in the logical batch.
+    pub example: usize,
+    /// The input, the layer, the loss or the gradient where it first shows.
+    pub place: String,
+}
+
+/// A thread's memory. Its size depends on the network and the micro-batch, never on the logical batch.
+pub(crate) struct Worker {
+    capacity: usize,
+    space: Workspace,
+    norms: Vec<f32>,
+    factors: Vec<f32>,
+    record_norms: Vec<f32>,
+    record_factors: Vec<f32>,
+    excluded_here: Vec<bool>,
+    example_gradient: Buffer,
+    pub gradient: Buffer,
+    pub loss: f64,
+    pub excluded: Vec<Excluded>,
+}
+
+impl Worker {
+    pub fn new(network: &Network, plan: &Plan, purpose: Purpose, capacity: usize) -> Worker {
+        let trains = purpose != Purpose::Evaluate;
+        let tensors = network.parameters().len();
+        Worker {
+            capacity,
+            space: Workspace::new(network, plan, purpose, capacity),
+            norms: vec![0.0; tensors * capacity],
+            factors: vec![0.0; tensors * capacity],
+            record_norms: vec![0.0; tensors],
+            record_factors: vec![0.0; tensors],
+            excluded_here: vec![false; capacity],
+            example_gradient: buffer(0),
+            gradient: buffer(if trains { network.parameter_len() } else { 0 }),
+            loss: 0.0,
+            excluded: Vec::new(),
+        }
+    }
+
+    /// Runs a range of the logical batch; `outputs` receives the network's outputs if the task is to evaluate.
+    pub fn run(&mut self, step: &Step, task: Task, range: Range<usize>, mut outputs: Option<&mut [f32]>) {
+        self.gradient.fill(0.0);
+        self.loss = 0.0;
+        self.excluded.clear();
+        let parts = range.len().div_ceil(self.capacity).max(1);
+        for part in 0..parts {
+            let begin = range.start + range.len() * part / parts;
+            let end = range.start + range.len() * (part + 1) / parts;
+            if begin == end {
+                continue;
+            }
+            let pass = Pass {
+                batch: end - begin,
+                purpose: task.purpose(),
+                seed: step.seed,
+                first_example: begin,
+            };
+            self.micro_batch(step, task, &pass);
+            if let Some(outputs) = &mut outputs {
+                let width = step.plan.buffers[step.plan.output];
+                outputs[(begin - range.start) * width..(end - range.start) * width]
+                    .copy_from_slice(&self.space.values[step.plan.output][..pass.batch * width]);
+            }
+        }
+    }
+
+    fn micro_batch(&mut self, step: &Step, task: Task, pass: &Pass) {
+        let width = step.plan.buffers[0];
+        for (example, input) in self.space.values[0][..pass.batch * width]
+            .chunks_exact_mut(width)
+            .enumerate()
+        {
+            step.examples.read(pass.first_example + example, input);
+        }
+        self.excluded_here.fill(false);
+        // An example that is not finite is replaced by zeros and the micro-batch runs again without it: rare, and no
+        // layer has to know.
+        let loss = loop {
+            self.space.forward(step, pass);
+            if let Task::Evaluate = task {
+                return;
+            }
+            let Some(loss) = self.losses(step, pass) else {
+                continue;
+            };
+            self.space.backward(step, pass);
+            if let Task::Weighted(_) = task {
+                self.space.norms(step, pass, &mut self.norms);
+                if self.exclude_norms(step, pass) {
+                    continue;
+                }
+            }
+            break loss;
+        };
+        self.loss += loss;
+        match task {
+            Task::Evaluate => {}
+            Task::Plain => {
+                let ones = |_| Factors::ones(pass.batch, 0..pass.batch);
+                self.space.accumulate(step, pass, ones, &mut self.gradient);
+            }
+            Task::Weighted(weigh) => {
+                self.weigh(step, pass, weigh);
+                let factors = |tensors: Range<usize>| {
+                    let range = tensors.start * pass.batch..tensors.end * pass.batch;
+                    Factors::weighted(&self.factors[range], pass.batch)
+                };
+                self.space.accumulate(step, pass, factors, &mut self.gradient);
+            }
+            Task::Visit(visit) => {
+                if self.example_gradient.is_empty() {
+                    self.example_gradient = buffer(self.gradient.len());
+                }
+                for example in (0..pass.batch).filter(|&example| !self.excluded_here[example]) {
+                    self.example_gradient.fill(0.0);
+                    let one = |_| Factors::ones(pass.batch, example..example + 1);
+                    self.space.accumulate(step, pass, one, &mut self.example_gradient);
+                    visit(
+                        pass.first_example + example,
+                        &mut self.example_gradient,
+                        &mut self.gradient,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Sum of the losses, with their gradients written at the output; `None` if an example had to be left out just now.
+    fn losses(&mut self, step: &Step, pass: &Pass) -> Option<f64> {
+        let buffer = step.plan.output;
+        let width = step.plan.buffers[buffer];
+        let mut sum = 0.0;
+        for example in 0..pass.batch {
+            let output = &self.space.values[buffer][example * width..][..width];
+            let gradient = &mut self.space.gradients[buffer][example * width..][..width];
+            if self.excluded_here[example] {
+                gradient.fill(0.0);
+                continue;
+            }
+            let target = step.examples.target(pass.first_example + example);
+            let loss = step.loss.evaluate(output, target, gradient);
+            if !loss.is_finite() {
+                self.exclude(step, pass, example, "the loss");
+                return None;
+            }
+            sum += f64::from(loss);
+        }
+        Some(sum)
+    }
+
+    /// Leaves out the first example whose gradient is not finite; whether there was one.
+    fn exclude_norms(&mut self, step: &Step, pass: &Pass) -> bool {
+        let parameters = step.network.parameters();
+        let norms = &self.norms[..parameters.len() * pass.batch];
+        let Some(position) = norms.iter().position(|norm| !norm.is_finite()) else {
+            return false;
+        };
+        let (tensor, example) = (position / pass.batch, position % pass.batch);
+        self.exclude(
+            step,
+            pass,
+            example,
+            &format!("the gradient of `{}`", parameters[tensor].name),
+        );
+        true
+    }
+
+    /// Asks for the factors of every example; those left out get zero.
+    fn weigh(&mut self, step: &Step, pass: &Pass, weigh: &Weigh) {
+        let tensors = step.network.parameters().len();
+        for example in 0..pass.batch {
+            for tensor in 0..tensors {
+                self.record_norms[tensor] = self.norms[tensor * pass.batch + example];
+            }
+            if self.excluded_here[example] {
+                self.record_factors.fill(0.0);
+            } else {
+                weigh(&self.record_norms, &mut self.record_factors);
+            }
+            for tensor in 0..tensors {
+                self.factors[tensor * pass.batch + example] = self.record_factors[tensor];
+            }
+        }
+    }
+
+    /// Leaves an example out: notes where it went wrong and puts zeros in its place.
+    fn exclude(&mut self, step: &Step, pass: &Pass, example: usize, otherwise: &str) {
+        let finite = |buffer: usize| {
+            let width = step.plan.buffers[buffer];
+            self.space.values[buffer][example * width..][..width]
+                .iter()
+                .all(|value| value.is_finite())
+        };
+        let place = if !finite(0) {
+            "the input".to_string()
+        } else {
+            let nodes = step.network.nodes().iter().zip(&step.plan.nodes);
+            let mut bad = nodes.filter(|(_, plan)| plan.as_ref().is_some_and(|plan| !finite(plan.output)));
+            bad.next().map_or(otherwise.to_string(), |(node, _)| {
+                format!("layer `{}` ({})", node.name, node.kind())
+            })
+        };
+        self.excluded.push(Excluded {
+            example: pass.first_example + example,
+            place,
+        });
+        self.excluded_here[example] = true;
+        let width = step.plan.buffers[0];
+        self.space.values[0][example * width..][..width].fill(0.0);
+    }
+}

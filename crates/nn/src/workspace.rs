@@ -1,0 +1,376 @@
+//! A thread's memory for one micro-batch, and the way through the network, forward and back.
+
+use crate::examples::Examples;
+use crate::hooks::{Hooks, Place};
+use crate::kernel::elementwise::add;
+use crate::layer::{Factors, Memory, Pass, Purpose, Values, Weights};
+use crate::loss::Loss;
+use crate::network::{Network, Node, Operation};
+use crate::plan::{Gradient, NodePlan, Plan};
+use crate::shape::Shape;
+use aligned_vec::{AVec, ConstAlign};
+use std::ops::Range;
+
+/// A buffer that starts on a cache line.
+pub(crate) type Buffer = AVec<f32, ConstAlign<64>>;
+
+pub(crate) fn buffer(len: usize) -> Buffer {
+    AVec::from_iter(64, std::iter::repeat_n(0.0, len))
+}
+
+/// What all threads of a step share.
+pub(crate) struct Step<'a> {
+    pub network: &'a Network,
+    pub plan: &'a Plan,
+    pub parameters: &'a [f32],
+    pub prepared: &'a [f32],
+    pub examples: &'a dyn Examples,
+    pub loss: Loss,
+    pub hooks: Option<&'a dyn Hooks>,
+    pub seed: u64,
+}
+
+/// Values, gradients and tapes of one micro-batch.
+pub(crate) struct Workspace {
+    pub values: Vec<Buffer>,
+    pub gradients: Vec<Buffer>,
+    tapes: Vec<Buffer>,
+    scratch: Buffer,
+    spare: Buffer,
+}
+
+impl Workspace {
+    pub fn new(network: &Network, plan: &Plan, purpose: Purpose, capacity: usize) -> Workspace {
+        let pass = Pass {
+            batch: capacity,
+            purpose,
+            seed: 0,
+            first_example: 0,
+        };
+        let (mut tapes, mut scratch) = (Vec::new(), 0);
+        for node in network.nodes() {
+            let mut tape = 0;
+            if let Operation::Layer(layer) = &node.operation {
+                tape = layer.tape_len(&pass);
+                scratch = scratch.max(layer.scratch_len(&pass));
+            }
+            tapes.push(buffer(tape));
+        }
+        let trains = purpose != Purpose::Evaluate;
+        let buffers = |wanted: bool| -> Vec<Buffer> {
+            plan.buffers
+                .iter()
+                .map(|len| buffer(if wanted { len * capacity } else { 0 }))
+                .collect()
+        };
+        let further = plan
+            .nodes
+            .iter()
+            .flatten()
+            .filter(|node| node.gradients.contains(&Gradient::Further));
+        let spare = further
+            .flat_map(|node| node.inputs.iter().map(|&input| plan.buffers[input]))
+            .max();
+        Workspace {
+            values: buffers(true),
+            gradients: buffers(trains),
+            tapes,
+            scratch: buffer(scratch),
+            spare: buffer(if trains { spare.unwrap_or(0) * capacity } else { 0 }),
+        }
+    }
+
+    /// Computes the outputs of all nodes.
+    pub fn forward(&mut self, step: &Step, pass: &Pass) {
+        let Workspace {
+            values,
+            tapes,
+            scratch,
+            ..
+        } = self;
+        for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
+            let Some(plan) = plan else { continue };
+            let input = plan.tap.unwrap_or(plan.inputs[0]);
+            let (input_len, output_len) = (
+                pass.batch * step.plan.buffers[input],
+                pass.batch * step.plan.buffers[plan.output],
+            );
+            if let Some(tap) = plan.tap {
+                let [copy, source] = pair(values, tap, plan.inputs[0]);
+                copy[..input_len].copy_from_slice(&source[..input_len]);
+                if let Some(hooks) = step.hooks {
+                    hooks.input(&place(step, index, pass.batch), &mut copy[..input_len]);
+                }
+            }
+            match &node.operation {
+                Operation::Activation(activation) => {
+                    if input != plan.output {
+                        let [input, output] = pair(values, input, plan.output);
+                        output[..output_len].copy_from_slice(&input[..output_len]);
+                    }
+                    activation.apply(&mut values[plan.output][..output_len]);
+                }
+                Operation::Layer(layer) => {
+                    let [input, output] = pair(values, input, plan.output);
+                    let memory = Memory {
+                        tape: &mut tapes[index],
+                        scratch,
+                    };
+                    let (input, output) = (&input[..input_len], &mut output[..output_len]);
+                    layer.forward(weights(step, node, plan), pass, input, output, memory);
+                }
+                Operation::Sum | Operation::Concat => {
+                    for (place, (input, columns)) in parts(step, node, plan).enumerate() {
+                        let [source, output] = pair(values, input, plan.output);
+                        for row in 0..output_len / columns.total {
+                            let target = &mut output[row * columns.total + columns.first..][..columns.width];
+                            let source = &source[row * columns.width..][..columns.width];
+                            if place > 0 && columns.width == columns.total {
+                                add(target, source);
+                            } else {
+                                target.copy_from_slice(source);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Carries the gradient of the loss from the output to every layer.
+    pub fn backward(&mut self, step: &Step, pass: &Pass) {
+        let batch = pass.batch;
+        for (index, (node, plan)) in step
+            .network
+            .nodes()
+            .iter()
+            .zip(&step.plan.nodes)
+            .enumerate()
+            .rev()
+        {
+            let Some(plan) = plan else { continue };
+            match &node.operation {
+                Operation::Sum => self.spread(step, node, plan, batch),
+                Operation::Concat => self.spread(step, node, plan, batch),
+                Operation::Activation(activation) if plan.inputs[0] == plan.output => {
+                    let len = batch * step.plan.buffers[plan.output];
+                    activation.pull_back(
+                        &self.values[plan.output][..len],
+                        &mut self.gradients[plan.output][..len],
+                    );
+                }
+                Operation::Activation(_) | Operation::Layer(_) => self.pull_back(step, pass, index),
+            }
+        }
+    }
+
+    /// Hands the gradient of a sum or a concatenation to its inputs.
+    fn spread(&mut self, step: &Step, node: &Node, plan: &NodePlan, batch: usize) {
+        let output_len = batch * step.plan.buffers[plan.output];
+        for ((input, columns), gradient) in parts(step, node, plan).zip(&plan.gradients) {
+            let [target, upstream] = pair(&mut self.gradients, input, plan.output);
+            for row in 0..output_len / columns.total {
+                let target = &mut target[row * columns.width..][..columns.width];
+                let upstream = &upstream[row * columns.total + columns.first..][..columns.width];
+                match gradient {
+                    Gradient::Unwanted => {}
+                    Gradient::First => target.copy_from_slice(upstream),
+                    Gradient::Further => add(target, upstream),
+                }
+            }
+        }
+    }
+
+    /// Carries the gradient through a node with one input and a buffer of its own.
+    fn pull_back(&mut self, step: &Step, pass: &Pass, index: usize) {
+        let Workspace {
+            values,
+            gradients,
+            tapes,
+            scratch,
+            spare,
+            ..
+        } = self;
+        let node = &step.network.nodes()[index];
+        let Some(plan) = &step.plan.nodes[index] else {
+            return;
+        };
+        let (batch, wanted) = (pass.batch, plan.gradients[0]);
+        let input = plan.tap.unwrap_or(plan.inputs[0]);
+        let (input_len, output_len) = (
+            batch * step.plan.buffers[input],
+            batch * step.plan.buffers[plan.output],
+        );
+        let use_spare = plan.tap.is_none() && wanted == Gradient::Further;
+        let (upstream, mut downstream) = if wanted == Gradient::Unwanted {
+            (&mut gradients[plan.output], None)
+        } else if use_spare {
+            (&mut gradients[plan.output], Some(&mut spare[..input_len]))
+        } else {
+            let [upstream, downstream] = pair(gradients, plan.output, input);
+            (upstream, Some(&mut downstream[..input_len]))
+        };
+        let upstream = &mut upstream[..output_len];
+        let at = Values {
+            input: &values[input][..input_len],
+            output: &values[plan.output][..output_len],
+        };
+        let hook = step.hooks.map(|hooks| (hooks, place(step, index, batch)));
+        if let Some((hooks, place)) = &hook {
+            hooks.upstream(place, at.input, at.output, upstream);
+        }
+        match &node.operation {
+            Operation::Activation(activation) => {
+                if let Some(downstream) = &mut downstream {
+                    downstream.copy_from_slice(upstream);
+                    activation.pull_back(at.output, downstream);
+                }
+            }
+            Operation::Layer(layer) => {
+                let memory = Memory {
+                    tape: &mut tapes[index],
+                    scratch,
+                };
+                layer.backward(
+                    weights(step, node, plan),
+                    pass,
+                    at,
+                    upstream,
+                    downstream.as_deref_mut(),
+                    memory,
+                );
+            }
+            Operation::Sum | Operation::Concat => unreachable!("sums and concatenations have several inputs"),
+        }
+        if let (Some((hooks, place)), Some(downstream)) = (&hook, downstream) {
+            hooks.downstream(place, at.input, upstream, downstream);
+        }
+        if use_spare {
+            add(&mut gradients[plan.inputs[0]][..input_len], &spare[..input_len]);
+        } else if let Some(tap) = plan.tap
+            && wanted != Gradient::Unwanted
+        {
+            let [target, source] = pair(gradients, plan.inputs[0], tap);
+            match wanted {
+                Gradient::Further => add(&mut target[..input_len], &source[..input_len]),
+                _ => target[..input_len].copy_from_slice(&source[..input_len]),
+            }
+        }
+    }
+
+    /// Squared norms of all tensors and examples: `norms[tensor * batch + example]`.
+    pub fn norms(&mut self, step: &Step, pass: &Pass, norms: &mut [f32]) {
+        let batch = pass.batch;
+        for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
+            let norms = &mut norms[node.tensors.start * batch..node.tensors.end * batch];
+            let (Some(plan), Operation::Layer(layer)) = (plan, &node.operation) else {
+                norms.fill(0.0);
+                continue;
+            };
+            if norms.is_empty() {
+                continue;
+            }
+            let input = plan.tap.unwrap_or(plan.inputs[0]);
+            layer.squared_norms(
+                pass,
+                &self.values[input][..batch * step.plan.buffers[input]],
+                &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
+                norms,
+                Memory {
+                    tape: &mut self.tapes[index],
+                    scratch: &mut self.scratch,
+                },
+            );
+        }
+    }
+
+    /// Adds the factored gradients of all layers to `gradient`.
+    pub fn accumulate<'f>(
+        &mut self,
+        step: &Step,
+        pass: &Pass,
+        factors: impl Fn(Range<usize>) -> Factors<'f>,
+        gradient: &mut [f32],
+    ) {
+        let batch = pass.batch;
+        for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
+            let (Some(plan), Operation::Layer(layer)) = (plan, &node.operation) else {
+                continue;
+            };
+            if node.tensors.is_empty() {
+                continue;
+            }
+            let input = plan.tap.unwrap_or(plan.inputs[0]);
+            layer.accumulate(
+                pass,
+                &self.values[input][..batch * step.plan.buffers[input]],
+                &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
+                factors(node.tensors.clone()),
+                &mut gradient[node.parameters.clone()],
+                Memory {
+                    tape: &mut self.tapes[index],
+                    scratch: &mut self.scratch,
+                },
+            );
+        }
+    }
+}
+
+/// Where one input of a sum or concatenation lies in a row of the output.
+struct Columns {
+    first: usize,
+    width: usize,
+    total: usize,
+}
+
+/// The inputs of a sum or concatenation with their columns; a sum's inputs all cover the whole row.
+fn parts<'a>(
+    step: &'a Step,
+    node: &'a Node,
+    plan: &'a NodePlan,
+) -> impl Iterator<Item = (usize, Columns)> + 'a {
+    let columns = |shape: Shape| match shape {
+        Shape::Image { channels, .. } => channels,
+        other => other.len(),
+    };
+    let edges = step.network.edges();
+    let total = columns(edges[node.output]);
+    let mut next = 0;
+    node.inputs.iter().zip(&plan.inputs).map(move |(&edge, &buffer)| {
+        let width = columns(edges[edge]);
+        let first = if let Operation::Sum = node.operation {
+            0
+        } else {
+            next
+        };
+        next += width;
+        (buffer, Columns { first, width, total })
+    })
+}
+
+fn weights<'a>(step: &Step<'a>, node: &Node, plan: &NodePlan) -> Weights<'a> {
+    Weights {
+        parameters: &step.parameters[node.parameters.clone()],
+        prepared: &step.prepared[plan.prepared.clone()],
+    }
+}
+
+fn place<'a>(step: &Step<'a>, index: usize, batch: usize) -> Place<'a> {
+    let node = &step.network.nodes()[index];
+    Place {
+        node: index,
+        name: &node.name,
+        kind: node.kind(),
+        has_tensors: !node.tensors.is_empty(),
+        input: step.network.edges()[node.inputs[0]],
+        output: step.network.edges()[node.output],
+        batch,
+    }
+}
+
+/// Two different buffers at once.
+fn pair(buffers: &mut [Buffer], first: usize, second: usize) -> [&mut Buffer; 2] {
+    buffers
+        .get_disjoint_mut([first, second])
+        .expect("a node writes to another buffer than it reads")
+}

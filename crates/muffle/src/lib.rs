@@ -1,1 +1,3 @@
 //! Private learning.
+
+pub mod noise;

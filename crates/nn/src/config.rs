@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 /// One piece of a network, with the name it has there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`.
+    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`. An
+    /// empty name leaves no trace: what is inside is named as if it stood outside.
     pub name: Option<String>,
     /// What it is.
     pub piece: Piece,
@@ -70,6 +71,8 @@ impl From<Activation> for Piece {
 }
 
 /// Nodes that each sum what their incoming edges bring; the output is the concatenation of some of them.
+///
+/// What lies on the edge from node 0 to node 2 is named `0_2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Edges between nodes; node 0 is the input, and edges lead from lower to higher numbers.
@@ -152,6 +155,16 @@ fn one_group() -> usize {
     1
 }
 
+/// The largest integer inside a value.
+fn largest(value: &toml::Value) -> usize {
+    match value {
+        toml::Value::Integer(number) => usize::try_from(*number).unwrap_or(0),
+        toml::Value::Array(values) => values.iter().map(largest).max().unwrap_or(0),
+        toml::Value::Table(table) => table.values().map(largest).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 impl LayerConfig {
     /// Kind, as written in model files.
     pub fn kind(&self) -> &'static str {
@@ -161,6 +174,12 @@ impl LayerConfig {
             LayerConfig::MaxPool { .. } => "max-pool",
             LayerConfig::Flatten => "flatten",
         }
+    }
+
+    /// The largest number among the options.
+    pub fn largest_number(&self) -> usize {
+        // What TOML cannot write is beyond any limit.
+        toml::Value::try_from(self).map_or(usize::MAX, |value| largest(&value))
     }
 
     /// Builds the layer for the shape that flows into it.

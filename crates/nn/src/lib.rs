@@ -17,6 +17,7 @@ pub mod model_file;
 pub mod network;
 mod plan;
 pub mod shape;
+pub mod weights;
 mod worker;
 mod workspace;
 

@@ -154,11 +154,11 @@ impl<'a> Table<'a> {
             .map_or(self.span.clone(), |(candidate, _)| candidate.span());
         let mut message = format!("unknown key `{key}`");
         if let Some(word) = nearest(key, known.iter().copied()) {
-            message += &format!("; did you mean `{word}`?");
+            message += &format!("; did you mean `{word}`");
         }
         message += &match known {
-            [] => " It has no options".to_string(),
-            _ => format!(" It takes {}", known.join(", ")),
+            [] => "; it has no options".to_string(),
+            _ => format!("; it takes {}", known.join(", ")),
         };
         self.fail(span, &message)
     }
@@ -191,9 +191,9 @@ impl<'a> Table<'a> {
             let known = known_kinds();
             let mut message = format!("unknown type `{kind}`");
             if let Some(word) = nearest(kind, known.iter().copied()) {
-                message += &format!("; did you mean `{word}`?");
+                message += &format!("; did you mean `{word}`");
             }
-            message += &format!(" The known types are {}", known.join(", "));
+            message += &format!("; the known types are {}", known.join(", "));
             let span = named.get("type").map_or(named.span.clone(), Spanned::span);
             return Err(named.reader.fail(span, &path, &message));
         };

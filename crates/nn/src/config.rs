@@ -7,6 +7,7 @@ use crate::layers::activation::Activation;
 use crate::layers::conv2d::Conv2d;
 use crate::layers::dense::Dense;
 use crate::layers::flatten::Flatten;
+use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
@@ -137,6 +138,14 @@ pub enum LayerConfig {
     },
     /// Image or sequence to vector.
     Flatten,
+    /// Long short-term memory.
+    Lstm {
+        /// Size of the hidden state.
+        features: usize,
+        /// Whether to pass on the hidden state after every step, or only after the last.
+        #[serde(default)]
+        sequence: bool,
+    },
 }
 
 fn yes() -> bool {
@@ -173,6 +182,7 @@ impl LayerConfig {
             LayerConfig::Conv2d { .. } => "conv2d",
             LayerConfig::MaxPool { .. } => "max-pool",
             LayerConfig::Flatten => "flatten",
+            LayerConfig::Lstm { .. } => "lstm",
         }
     }
 
@@ -208,6 +218,7 @@ impl LayerConfig {
                 padding,
             } => Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?),
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
+            LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
         })
     }
 }

@@ -132,7 +132,7 @@ fn errors_say_where_and_what_would_be_right() {
         (
             "{ type = \"relu\" },\n{ type = \"conv\" },",
             &[
-                "line 4: layers[1]: unknown type `conv`; did you mean `conv2d`",
+                "line 4: layers[1]: unknown type `conv` (did you mean `conv2d`?)",
                 "dense",
                 "tanh",
                 "graph",
@@ -141,7 +141,7 @@ fn errors_say_where_and_what_would_be_right() {
         (
             r#"{ type = "conv2d", chanels = 3, kernel = 3 }"#,
             &[
-                "line 3: layers[0] (conv2d): unknown key `chanels`; did you mean `channels`",
+                "line 3: layers[0] (conv2d): unknown key `chanels` (did you mean `channels`?)",
                 "padding",
             ],
         ),
@@ -181,11 +181,11 @@ fn errors_say_where_and_what_would_be_right() {
         ),
         (
             r#"{ type = "concat", branches = [{ type = "sequential", layers = [{ type = "relo" }] }] }"#,
-            &["layers[0].branches[0].layers[0]: unknown type `relo`; did you mean `relu`"],
+            &["layers[0].branches[0].layers[0]: unknown type `relo` (did you mean `relu`?)"],
         ),
         (
             r#"{ type = "graph", outputs = [1], edges = [{ from = 0, too = 1 }] }"#,
-            &["layers[0].edges[0]: unknown key `too`; did you mean `to`"],
+            &["layers[0].edges[0]: unknown key `too` (did you mean `to`?)"],
         ),
         (
             r#"{ type = "graph", outputs = [1], edges = [{ from = 1, to = 1 }] }"#,
@@ -246,7 +246,7 @@ fn broken_toml_is_reported_with_its_line() {
         ("input = [1]", "`layers` is missing"),
         (
             "input = [1]\nlayers = []\nlayer = []",
-            "unknown key `layer`; did you mean `layers`",
+            "unknown key `layer` (did you mean `layers`?)",
         ),
         ("input = [1, 2, 3, 4]\nlayers = []", "`input` has 4 sizes"),
         ("input = [0]\nlayers = []", "holds no values"),

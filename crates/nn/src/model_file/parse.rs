@@ -154,7 +154,7 @@ impl<'a> Table<'a> {
             .map_or(self.span.clone(), |(candidate, _)| candidate.span());
         let mut message = format!("unknown key `{key}`");
         if let Some(word) = nearest(key, known.iter().copied()) {
-            message += &format!("; did you mean `{word}`");
+            message += &format!(" (did you mean `{word}`?)");
         }
         message += &match known {
             [] => "; it has no options".to_string(),
@@ -191,7 +191,7 @@ impl<'a> Table<'a> {
             let known = known_kinds();
             let mut message = format!("unknown type `{kind}`");
             if let Some(word) = nearest(kind, known.iter().copied()) {
-                message += &format!("; did you mean `{word}`");
+                message += &format!(" (did you mean `{word}`?)");
             }
             message += &format!("; the known types are {}", known.join(", "));
             let span = named.get("type").map_or(named.span.clone(), Spanned::span);

@@ -7,6 +7,7 @@ use crate::layers::activation::Activation;
 use crate::layers::conv2d::Conv2d;
 use crate::layers::dense::Dense;
 use crate::layers::flatten::Flatten;
+use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 /// One piece of a network, with the name it has there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`.
+    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`. An
+    /// empty name leaves no trace: what is inside is named as if it stood outside.
     pub name: Option<String>,
     /// What it is.
     pub piece: Piece,
@@ -70,6 +72,8 @@ impl From<Activation> for Piece {
 }
 
 /// Nodes that each sum what their incoming edges bring; the output is the concatenation of some of them.
+///
+/// What lies on the edge from node 0 to node 2 is named `0_2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Edges between nodes; node 0 is the input, and edges lead from lower to higher numbers.
@@ -134,6 +138,14 @@ pub enum LayerConfig {
     },
     /// Image or sequence to vector.
     Flatten,
+    /// Long short-term memory.
+    Lstm {
+        /// Size of the hidden state.
+        features: usize,
+        /// Whether to pass on the hidden state after every step, or only after the last.
+        #[serde(default)]
+        sequence: bool,
+    },
 }
 
 fn yes() -> bool {
@@ -152,6 +164,16 @@ fn one_group() -> usize {
     1
 }
 
+/// The largest integer inside a value.
+fn largest(value: &toml::Value) -> usize {
+    match value {
+        toml::Value::Integer(number) => usize::try_from(*number).unwrap_or(0),
+        toml::Value::Array(values) => values.iter().map(largest).max().unwrap_or(0),
+        toml::Value::Table(table) => table.values().map(largest).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 impl LayerConfig {
     /// Kind, as written in model files.
     pub fn kind(&self) -> &'static str {
@@ -160,7 +182,14 @@ impl LayerConfig {
             LayerConfig::Conv2d { .. } => "conv2d",
             LayerConfig::MaxPool { .. } => "max-pool",
             LayerConfig::Flatten => "flatten",
+            LayerConfig::Lstm { .. } => "lstm",
         }
+    }
+
+    /// The largest number among the options.
+    pub fn largest_number(&self) -> usize {
+        // What TOML cannot write is beyond any limit.
+        toml::Value::try_from(self).map_or(usize::MAX, |value| largest(&value))
     }
 
     /// Builds the layer for the shape that flows into it.
@@ -189,6 +218,7 @@ impl LayerConfig {
                 padding,
             } => Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?),
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
+            LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
         })
     }
 }

@@ -68,7 +68,7 @@ impl Shape {
 
     /// Whether an example of this shape holds nothing.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.sizes().contains(&0)
     }
 }
 

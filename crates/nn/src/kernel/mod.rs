@@ -5,3 +5,4 @@ pub mod gather;
 mod gather_tiles;
 pub mod math;
 pub mod matrix;
+pub mod panel;

@@ -8,6 +8,7 @@ use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Value
 use crate::layers::Context;
 use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
+use crate::limits;
 use crate::shape::Shape;
 
 /// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
@@ -52,6 +53,20 @@ impl Conv2d {
                 window.channels
             ));
         }
+        let outputs = [channels, window.output_height, window.output_width];
+        let weights = [channels, window.channels / groups, window.taps()];
+        if limits::product(&outputs, limits::EDGE).is_none() {
+            return context.refuse(&format!(
+                "its output {outputs:?} would be more than {} values",
+                limits::EDGE
+            ));
+        }
+        if limits::product(&weights, limits::PARAMETERS).is_none() {
+            return context.refuse(&format!(
+                "its {channels} output channels would need more than {} weights",
+                limits::PARAMETERS
+            ));
+        }
         let (padded_width, step) = (window.width + 2 * window.padding.1, window.channels);
         let corners: Vec<u32> = (0..window.positions())
             .map(|position| {
@@ -68,7 +83,9 @@ impl Conv2d {
             })
             .collect::<Vec<u32>>();
         let padded_len = (window.height + 2 * window.padding.0) * padded_width * step;
-        let many = (LONG_SUM / window.positions()).max(1);
+        // Offsets are 32-bit numbers.
+        let most = (u32::MAX as usize / padded_len).max(1);
+        let many = (LONG_SUM / window.positions()).clamp(1, most);
         let many_positions = (0..many)
             .flat_map(|example| {
                 corners

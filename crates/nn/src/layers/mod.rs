@@ -4,6 +4,7 @@ pub mod activation;
 pub mod conv2d;
 pub mod dense;
 pub mod flatten;
+pub mod lstm;
 pub mod max_pool;
 mod upstream_phases;
 pub mod window;

@@ -46,9 +46,15 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
-    let Some(name) = &arguments.workload else { return all(arguments) };
+    let Some(name) = &arguments.workload else {
+        return all(arguments);
+    };
     let settings = Settings {
-        mode: if arguments.plain { Mode::Plain } else { Mode::Private },
+        mode: if arguments.plain {
+            Mode::Plain
+        } else {
+            Mode::Private
+        },
         batch: arguments.batch,
         threads: arguments.threads,
         micro_batch: arguments.micro_batch,
@@ -66,7 +72,11 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 
 /// Measures every workload in a process of its own, because peak memory belongs to a process.
 fn all(arguments: &Arguments) -> CommandResult {
-    let modes: &[Mode] = if arguments.plain { &[Mode::Plain] } else { &[Mode::Private, Mode::Plain] };
+    let modes: &[Mode] = if arguments.plain {
+        &[Mode::Plain]
+    } else {
+        &[Mode::Private, Mode::Plain]
+    };
     if !arguments.json {
         println!("{HEADER}");
     }
@@ -82,7 +92,11 @@ fn all(arguments: &Arguments) -> CommandResult {
             match (mode, private_ms) {
                 (Mode::Private, _) => private_ms = Some(measurement.step_ms),
                 (Mode::Plain, Some(private)) => {
-                    println!("{:>52} {:.2}x the plain step", "private takes", private / measurement.step_ms);
+                    println!(
+                        "{:>52} {:.2}x the plain step",
+                        "private takes",
+                        private / measurement.step_ms
+                    );
                 }
                 (Mode::Plain, None) => {}
             }
@@ -91,15 +105,22 @@ fn all(arguments: &Arguments) -> CommandResult {
     Ok(())
 }
 
-fn in_own_process(arguments: &Arguments, workload: &str, mode: Mode) -> Result<Measurement, Box<dyn std::error::Error>> {
+fn in_own_process(
+    arguments: &Arguments,
+    workload: &str,
+    mode: Mode,
+) -> Result<Measurement, Box<dyn std::error::Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["bench", "--json", "--workload", workload]);
     command.args(["--seconds", &arguments.seconds.to_string()]);
     if mode == Mode::Plain {
         command.arg("--plain");
     }
-    let numbers =
-        [("--batch", arguments.batch), ("--threads", arguments.threads), ("--micro-batch", arguments.micro_batch)];
+    let numbers = [
+        ("--batch", arguments.batch),
+        ("--threads", arguments.threads),
+        ("--micro-batch", arguments.micro_batch),
+    ];
     for (flag, number) in numbers {
         if let Some(number) = number {
             command.args([flag, &number.to_string()]);
@@ -113,14 +134,17 @@ fn in_own_process(arguments: &Arguments, workload: &str, mode: Mode) -> Result<M
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-const HEADER: &str = "workload  mode     batch  threads   examples/s    step ms  peak MB  GFLOPS  matrix  ratio";
+const HEADER: &str =
+    "workload  mode     batch  threads   examples/s    step ms  peak MB  GFLOPS  matrix  ratio";
 
 fn row(measurement: &Measurement) -> String {
     let mode = match measurement.mode {
         Mode::Private => "private",
         Mode::Plain => "plain",
     };
-    let memory = measurement.peak_rss_mb.map_or("?".to_string(), |megabytes| format!("{megabytes:.0}"));
+    let memory = measurement
+        .peak_rss_mb
+        .map_or("?".to_string(), |megabytes| format!("{megabytes:.0}"));
     format!(
         "{:<9} {:<8} {:>5} {:>8} {:>12.1} {:>10.2} {:>8} {:>7.1} {:>7.1} {:>6.2}",
         measurement.workload,

@@ -69,7 +69,10 @@ const LANES: usize = 16;
 fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
     let channels = window.channels;
     let output_len = window.positions() * channels;
-    for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
+    for (input, output) in input
+        .chunks_exact(window.input_len())
+        .zip(output.chunks_exact_mut(output_len))
+    {
         for row in 0..window.output_height {
             let rows = window.rows(row);
             for column in 0..window.output_width {
@@ -82,7 +85,9 @@ fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
                     for y in rows.clone() {
                         for x in columns.clone() {
                             let pixel = (y * window.width + x) * channels + block * LANES;
-                            let Some(values) = input[pixel..].first_chunk::<LANES>() else { return };
+                            let Some(values) = input[pixel..].first_chunk::<LANES>() else {
+                                return;
+                            };
                             for (largest, &value) in largest.iter_mut().zip(values) {
                                 *largest = larger(*largest, value);
                             }
@@ -107,15 +112,24 @@ fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
 /// The larger of two values; NaN wins, so that it is not lost here.
 #[inline(always)]
 fn larger(largest: f32, value: f32) -> f32 {
-    if value > largest || value.is_nan() { value } else { largest }
+    if value > largest || value.is_nan() {
+        value
+    } else {
+        largest
+    }
 }
 
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
     let channels = window.channels;
     let output_len = window.positions() * channels;
-    let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
-    let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
+    let examples = values
+        .input
+        .chunks_exact(window.input_len())
+        .zip(values.output.chunks_exact(output_len));
+    let gradients = upstream
+        .chunks_exact(output_len)
+        .zip(downstream.chunks_exact_mut(window.input_len()));
     for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
         for row in 0..window.output_height {
             let rows = window.rows(row);
@@ -130,8 +144,12 @@ fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut 
                     for y in rows.clone() {
                         for x in columns.clone() {
                             let pixel = (y * window.width + x) * channels + block * LANES;
-                            let Some(input) = input[pixel..].first_chunk::<LANES>() else { return };
-                            let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else { return };
+                            let Some(input) = input[pixel..].first_chunk::<LANES>() else {
+                                return;
+                            };
+                            let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
+                                return;
+                            };
                             give(input, largest, &mut open, downstream);
                         }
                     }

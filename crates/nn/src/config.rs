@@ -4,11 +4,21 @@ use crate::error::Result;
 use crate::layer::Layer;
 use crate::layers::Context;
 use crate::layers::activation::Activation;
+use crate::layers::average_pool::AveragePool;
+use crate::layers::batch_norm::BatchNorm;
+use crate::layers::conv_transpose2d::{ConvTranspose2d, Stretch};
 use crate::layers::conv2d::Conv2d;
 use crate::layers::dense::Dense;
+use crate::layers::depthwise_conv2d::DepthwiseConv2d;
+use crate::layers::dropout::Dropout;
+use crate::layers::embedding::Embedding;
 use crate::layers::flatten::Flatten;
+use crate::layers::global_average_pool::GlobalAveragePool;
+use crate::layers::group_norm::GroupNorm;
+use crate::layers::layer_norm::LayerNorm;
 use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
+use crate::layers::reshape::Reshape;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
@@ -136,8 +146,74 @@ pub enum LayerConfig {
         #[serde(default = "zero")]
         padding: Extent,
     },
+    /// Transposed convolution.
+    #[serde(rename = "conv-transpose2d")]
+    ConvTranspose2d {
+        /// Outputs.
+        channels: usize,
+        /// Window.
+        kernel: Extent,
+        /// Distance between the windows of neighbouring inputs.
+        #[serde(default = "one")]
+        stride: Extent,
+        /// Border cut off from the output.
+        #[serde(default = "zero")]
+        padding: Extent,
+        /// Rows and columns added below and to the right.
+        #[serde(default = "zero")]
+        output_padding: Extent,
+        /// Whether to add a bias.
+        #[serde(default = "yes")]
+        bias: bool,
+    },
+    /// Mean under a window; padding counts as zeros.
+    AveragePool {
+        /// Window.
+        kernel: Extent,
+        /// Step of the window; the window itself if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stride: Option<Extent>,
+        /// Border of zeros.
+        #[serde(default = "zero")]
+        padding: Extent,
+    },
+    /// Mean over all pixels of an image, or all steps of a sequence.
+    GlobalAveragePool,
+    /// Values set to zero at random in training.
+    Dropout {
+        /// Probability to drop a value.
+        rate: f32,
+    },
+    /// Normalisation over groups of channels of one example.
+    GroupNorm {
+        /// Groups; they must divide the channels.
+        groups: usize,
+        /// Whether to add a trainable scale and shift.
+        #[serde(default = "yes")]
+        affine: bool,
+    },
+    /// Normalisation over the features of one vector.
+    LayerNorm {
+        /// Whether to add a trainable scale and shift.
+        #[serde(default = "yes")]
+        affine: bool,
+    },
+    /// Normalisation over the batch: for training without privacy only.
+    BatchNorm,
+    /// Token numbers to feature vectors.
+    Embedding {
+        /// Number of tokens.
+        tokens: usize,
+        /// Features of each.
+        features: usize,
+    },
     /// Image or sequence to vector.
     Flatten,
+    /// Another shape for the same values, in PyTorch's order.
+    Reshape {
+        /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
+        shape: Vec<usize>,
+    },
     /// Long short-term memory.
     Lstm {
         /// Size of the hidden state.
@@ -181,7 +257,16 @@ impl LayerConfig {
             LayerConfig::Dense { .. } => "dense",
             LayerConfig::Conv2d { .. } => "conv2d",
             LayerConfig::MaxPool { .. } => "max-pool",
+            LayerConfig::ConvTranspose2d { .. } => "conv-transpose2d",
+            LayerConfig::AveragePool { .. } => "average-pool",
+            LayerConfig::GlobalAveragePool => "global-average-pool",
+            LayerConfig::Dropout { .. } => "dropout",
+            LayerConfig::GroupNorm { .. } => "group-norm",
+            LayerConfig::LayerNorm { .. } => "layer-norm",
+            LayerConfig::BatchNorm => "batch-norm",
+            LayerConfig::Embedding { .. } => "embedding",
             LayerConfig::Flatten => "flatten",
+            LayerConfig::Reshape { .. } => "reshape",
             LayerConfig::Lstm { .. } => "lstm",
         }
     }
@@ -210,6 +295,9 @@ impl LayerConfig {
                 bias,
             } => {
                 let window = Window::new(context, kernel, stride, padding)?;
+                if groups > 1 && groups == window.channels && groups == channels {
+                    return Ok(Box::new(DepthwiseConv2d::new(window, bias)));
+                }
                 Box::new(Conv2d::new(context, channels, window, groups, bias)?)
             }
             LayerConfig::MaxPool {
@@ -217,7 +305,42 @@ impl LayerConfig {
                 stride,
                 padding,
             } => Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?),
+            LayerConfig::ConvTranspose2d {
+                channels,
+                kernel,
+                stride,
+                padding,
+                output_padding,
+                bias,
+            } => {
+                let stretch = Stretch {
+                    kernel,
+                    stride,
+                    padding,
+                    output_padding,
+                };
+                Box::new(ConvTranspose2d::new(context, channels, stretch, bias)?)
+            }
+            LayerConfig::AveragePool {
+                kernel,
+                stride,
+                padding,
+            } => Box::new(AveragePool::new(
+                context,
+                kernel,
+                stride.unwrap_or(kernel),
+                padding,
+            )?),
+            LayerConfig::GlobalAveragePool => Box::new(GlobalAveragePool::new(context)?),
+            LayerConfig::Dropout { rate } => Box::new(Dropout::new(context, rate)?),
+            LayerConfig::GroupNorm { groups, affine } => Box::new(GroupNorm::new(context, groups, affine)?),
+            LayerConfig::LayerNorm { affine } => Box::new(LayerNorm::new(context, affine)?),
+            LayerConfig::BatchNorm => Box::new(BatchNorm::new(context)?),
+            LayerConfig::Embedding { tokens, features } => {
+                Box::new(Embedding::new(context, tokens, features)?)
+            }
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
+            LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
         })
     }

@@ -63,7 +63,15 @@ impl Shape {
 
     /// Number of values in one example.
     pub fn len(&self) -> usize {
-        self.sizes().iter().product()
+        match *self {
+            Shape::Vector(features) => features,
+            Shape::Sequence { steps, features } => steps * features,
+            Shape::Image {
+                height,
+                width,
+                channels,
+            } => height * width * channels,
+        }
     }
 
     /// Whether an example of this shape holds nothing.

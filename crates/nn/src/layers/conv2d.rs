@@ -161,6 +161,16 @@ impl Conv2d {
         }
     }
 
+    /// Notes a batch of images for the weight gradient, as `forward` does on its way.
+    pub(super) fn keep(&self, pass: &Pass, input: &[f32], tape: &mut [f32]) {
+        if self.is_padded() {
+            let images = input.chunks_exact(self.window.input_len());
+            for (image, block) in images.zip(tape.chunks_exact_mut(self.tape_block(pass))) {
+                self.pad(image, &mut block[..self.padded_len()]);
+            }
+        }
+    }
+
     /// Values of the packed upstream of the longest sum.
     fn upstream_panels_len(&self) -> usize {
         panels_len(self.many_positions.len(), self.group_outputs())

@@ -209,6 +209,11 @@ pub enum LayerConfig {
     },
     /// Image or sequence to vector.
     Flatten,
+    /// Another shape for the same values, in PyTorch's order.
+    Reshape {
+        /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
+        shape: Vec<usize>,
+    },
     /// Long short-term memory.
     Lstm {
         /// Size of the hidden state.
@@ -216,11 +221,6 @@ pub enum LayerConfig {
         /// Whether to pass on the hidden state after every step, or only after the last.
         #[serde(default)]
         sequence: bool,
-    },
-    /// Another shape for the same values, in PyTorch's order.
-    Reshape {
-        /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
-        shape: Vec<usize>,
     },
 }
 
@@ -266,8 +266,8 @@ impl LayerConfig {
             LayerConfig::BatchNorm => "batch-norm",
             LayerConfig::Embedding { .. } => "embedding",
             LayerConfig::Flatten => "flatten",
-            LayerConfig::Lstm { .. } => "lstm",
             LayerConfig::Reshape { .. } => "reshape",
+            LayerConfig::Lstm { .. } => "lstm",
         }
     }
 
@@ -340,8 +340,8 @@ impl LayerConfig {
                 Box::new(Embedding::new(context, tokens, features)?)
             }
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
-            LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
+            LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
         })
     }
 }

@@ -14,6 +14,7 @@ pub mod layers;
 pub mod limits;
 pub mod loss;
 pub mod model_file;
+pub mod models;
 pub mod network;
 mod plan;
 pub mod shape;

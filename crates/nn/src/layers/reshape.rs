@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::layer::{Layer, Memory, Pass, Values, Weights};
 use crate::layers::Context;
+use crate::limits;
 use crate::shape::Shape;
 
 /// Keeps the values in PyTorch's order, channels first, as `view` does there; inside, channels lie side by side, so
@@ -19,7 +20,7 @@ impl Reshape {
         let Some(shape) = Shape::from_sizes(sizes) else {
             return context.refuse("it makes shapes of one, two or three sizes");
         };
-        if shape.len() != context.input.len() {
+        if limits::product(sizes, limits::EDGE) != Some(context.input.len()) {
             return context.refuse(&format!(
                 "its {} values do not fill the shape {shape}",
                 context.input.len()

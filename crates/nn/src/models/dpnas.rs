@@ -85,7 +85,10 @@ fn edge((operation, from, to): (Operation, usize, usize), channels: usize) -> Ed
                 groups: channels,
                 bias: false,
             };
-            vec![sequential("op", vec![depthwise.into(), norm().into(), activation.into()])]
+            vec![sequential(
+                "op",
+                vec![depthwise.into(), norm().into(), activation.into()],
+            )]
         }
     };
     Edge { from, to, layers }

@@ -39,12 +39,18 @@ fn step(channels: usize, kernel: usize) -> [Entry; 3] {
 
 fn module((name, channels): (&str, Channels)) -> Entry {
     let [one, reduced_three, three, reduced_five, five, pool] = channels;
-    let pooled = [max_pool(3, 1, 1).into()].into_iter().chain(step(pool, 1)).collect();
+    let pooled = [max_pool(3, 1, 1).into()]
+        .into_iter()
+        .chain(step(pool, 1))
+        .collect();
     let branches = vec![
         sequential("b1", step(one, 1).into()),
         sequential("b2", [step(reduced_three, 1), step(three, 3)].concat()),
         // Two 3 x 3 windows in place of one of 5 x 5.
-        sequential("b3", [step(reduced_five, 1), step(five, 3), step(five, 3)].concat()),
+        sequential(
+            "b3",
+            [step(reduced_five, 1), step(five, 3), step(five, 3)].concat(),
+        ),
         sequential("b4", pooled),
     ];
     Entry::named(name, Piece::Concat(branches))

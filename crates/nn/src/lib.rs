@@ -1,1 +1,3 @@
 //! Neural networks with per-example gradients. This crate knows nothing of privacy.
+
+pub mod kernel;

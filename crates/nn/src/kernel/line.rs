@@ -12,3 +12,15 @@ pub struct Line(pub [f32; LANES]);
 pub(crate) const fn panels(channels: usize) -> usize {
     channels.div_ceil(LANES)
 }
+
+/// The numbers in `lines`.
+pub(crate) fn flat(lines: &[Line]) -> &[f32] {
+    // SAFETY: a line is an array of as many numbers, without padding, and a number needs less alignment than a line.
+    unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * LANES) }
+}
+
+/// The numbers in `lines`.
+pub(crate) fn flat_mut(lines: &mut [Line]) -> &mut [f32] {
+    // SAFETY: as in `flat`, and the lines stay borrowed as long as the numbers.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * LANES) }
+}

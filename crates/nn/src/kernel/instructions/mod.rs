@@ -11,7 +11,7 @@ mod portable;
 mod x86;
 
 use self::pair::Pair;
-use super::line::{LANES, Line};
+use super::line::LANES;
 
 /// What a loop nest must know of the machine.
 pub(crate) trait InstructionSet {
@@ -30,12 +30,12 @@ pub(crate) trait Vector: Copy {
     /// Divides [`LANES`].
     const WIDTH: usize;
     fn splat(value: f32) -> Self;
-    fn load(line: &Line, lane: usize) -> Self;
-    fn store(self, line: &mut Line, lane: usize);
-    /// Like `load`, but from memory that is not laid out in lines. What lies behind the end counts as zero.
-    fn load_from(source: &[f32], first: usize) -> Self;
-    /// The reverse, which leaves out what lies behind the end.
-    fn store_into(self, target: &mut [f32], first: usize);
+    /// # Safety
+    /// `WIDTH` numbers can be read at `source`.
+    unsafe fn load(source: *const f32) -> Self;
+    /// # Safety
+    /// `WIDTH` numbers can be written at `target`.
+    unsafe fn store(self, target: *mut f32);
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
     fn multiply(self, other: Self) -> Self;

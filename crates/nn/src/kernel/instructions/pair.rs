@@ -1,6 +1,6 @@
 //! Two registers side by side.
 
-use super::{Line, Vector};
+use super::Vector;
 
 /// A vector of twice the width.
 #[derive(Clone, Copy)]
@@ -15,28 +15,18 @@ impl<V: Vector> Vector for Pair<V> {
     }
 
     #[inline(always)]
-    fn load(line: &Line, lane: usize) -> Self {
-        Pair(V::load(line, lane), V::load(line, lane + V::WIDTH))
+    unsafe fn load(source: *const f32) -> Self {
+        // SAFETY: both halves lie within the numbers that the caller promises.
+        unsafe { Pair(V::load(source), V::load(source.add(V::WIDTH))) }
     }
 
     #[inline(always)]
-    fn store(self, line: &mut Line, lane: usize) {
-        self.0.store(line, lane);
-        self.1.store(line, lane + V::WIDTH);
-    }
-
-    #[inline(always)]
-    fn load_from(source: &[f32], first: usize) -> Self {
-        Pair(
-            V::load_from(source, first),
-            V::load_from(source, first + V::WIDTH),
-        )
-    }
-
-    #[inline(always)]
-    fn store_into(self, target: &mut [f32], first: usize) {
-        self.0.store_into(target, first);
-        self.1.store_into(target, first + V::WIDTH);
+    unsafe fn store(self, target: *mut f32) {
+        // SAFETY: both halves lie within the numbers that the caller promises.
+        unsafe {
+            self.0.store(target);
+            self.1.store(target.add(V::WIDTH));
+        }
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Vectors as plain arrays, left to the compiler: NEON on aarch64, SSE2 on x86-64, anything elsewhere.
 
-use super::{InstructionSet, LANES, Line, Pair, Vector};
+use super::{InstructionSet, LANES, Pair, Vector};
 
 pub(crate) struct Portable;
 
@@ -37,33 +37,15 @@ impl Vector for Quarter {
     }
 
     #[inline(always)]
-    fn load(line: &Line, lane: usize) -> Self {
-        Self::load_from(&line.0, lane)
+    unsafe fn load(source: *const f32) -> Self {
+        // SAFETY: the caller promises as many numbers; they may lie anywhere that suits a number.
+        Quarter(unsafe { source.cast::<[f32; WIDTH]>().read() })
     }
 
     #[inline(always)]
-    fn store(self, line: &mut Line, lane: usize) {
-        self.store_into(&mut line.0, lane);
-    }
-
-    #[inline(always)]
-    fn load_from(source: &[f32], first: usize) -> Self {
-        let mut lanes = [0.0; WIDTH];
-        let source = source.get(first..).unwrap_or(&[]);
-        match source.first_chunk() {
-            Some(source) => lanes = *source,
-            None => lanes[..source.len()].copy_from_slice(source),
-        }
-        Quarter(lanes)
-    }
-
-    #[inline(always)]
-    fn store_into(self, target: &mut [f32], first: usize) {
-        let target = target.get_mut(first..).unwrap_or(&mut []);
-        match target.first_chunk_mut() {
-            Some(target) => *target = self.0,
-            None => target.copy_from_slice(&self.0[..target.len()]),
-        }
+    unsafe fn store(self, target: *mut f32) {
+        // SAFETY: as in `load`.
+        unsafe { target.cast::<[f32; WIDTH]>().write(self.0) };
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{InstructionSet, Line, Pair, Task, Vector};
+use super::{InstructionSet, Pair, Task, Vector};
 
 /// Sixteen registers of half a line.
 pub(crate) struct Avx2;
@@ -68,45 +68,15 @@ macro_rules! vector {
             }
 
             #[inline(always)]
-            fn load(line: &Line, lane: usize) -> Self {
-                Self::load_from(&line.0, lane)
+            unsafe fn load(source: *const f32) -> Self {
+                // SAFETY: the caller promises as many numbers; for the instructions see `splat`.
+                Self(unsafe { $load(source) })
             }
 
             #[inline(always)]
-            fn store(self, line: &mut Line, lane: usize) {
-                self.store_into(&mut line.0, lane);
-            }
-
-            #[inline(always)]
-            fn load_from(source: &[f32], first: usize) -> Self {
-                let source = source.get(first..).unwrap_or(&[]);
-                let mut rest = [0.0; $width];
-                let lanes: &[f32; $width] = match source.first_chunk() {
-                    Some(lanes) => lanes,
-                    None => {
-                        rest[..source.len()].copy_from_slice(source);
-                        &rest
-                    }
-                };
-                // SAFETY: the pointer is that of an array of as many numbers as are read; for the instructions see
-                // `splat`.
-                Self(unsafe { $load(lanes.as_ptr()) })
-            }
-
-            #[inline(always)]
-            fn store_into(self, target: &mut [f32], first: usize) {
-                let target = target.get_mut(first..).unwrap_or(&mut []);
-                match target.first_chunk_mut::<$width>() {
-                    // SAFETY: the pointer is that of an array of as many numbers as are written; for the instructions
-                    // see `splat`.
-                    Some(lanes) => unsafe { $store(lanes.as_mut_ptr(), self.0) },
-                    None => {
-                        let mut lanes = [0.0; $width];
-                        // SAFETY: as above.
-                        unsafe { $store(lanes.as_mut_ptr(), self.0) };
-                        target.copy_from_slice(&lanes[..target.len()]);
-                    }
-                }
+            unsafe fn store(self, target: *mut f32) {
+                // SAFETY: the caller promises room for as many numbers; for the instructions see `splat`.
+                unsafe { $store(target, self.0) };
             }
 
             #[inline(always)]

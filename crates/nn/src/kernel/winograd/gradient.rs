@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::transform::Transform;
+use super::transform::{Mode, Place, Transform, transform};
+use super::whole::{load, store};
 use crate::kernel::instructions::{InstructionSet, Task, Vector};
-use crate::kernel::line::{LANES, Line, panels};
+use crate::kernel::line::{LANES, Line, flat, panels};
 
 /// Panels of in channels whose products are in flight together: each upstream line, once in the nearest cache, serves
 /// all of them.
@@ -33,6 +34,7 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
     #[inline(always)]
     fn run<I: InstructionSet>(self) {
         let (in_panels, out_panels) = (panels(self.in_channels), panels(self.out_channels));
+        let mut patch = [[[0.0; LANES]; TAPS]; TAPS];
         for group in (0..in_panels).step_by(GROUP) {
             let group = group..in_panels.min(group + GROUP);
             for out_panel in 0..out_panels {
@@ -51,28 +53,54 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                         );
                     }
                 }
+                let width = LANES.min(self.out_channels - out_panel * LANES);
+                let tap = self.in_channels * self.out_channels;
+                let row = GROUP * LANES * LANES;
                 for channel in group.start * LANES..self.in_channels.min(group.end * LANES) {
-                    let products = &self.products[channel - group.start * LANES..];
+                    let products = flat(self.products);
+                    let first = (channel - group.start * LANES) * LANES;
+                    let from = Place {
+                        first,
+                        row: TILE * row,
+                        column: row,
+                    };
                     let first = channel * self.out_channels + out_panel * LANES;
-                    let width = LANES.min(self.out_channels - out_panel * LANES);
-                    for lane in (0..width).step_by(I::Vector::WIDTH) {
-                        let mut values = [[I::Vector::zero(); TILE]; TILE];
-                        for row in 0..TILE {
-                            for column in 0..TILE {
-                                let line = (row * TILE + column) * GROUP * LANES;
-                                values[row][column] = I::Vector::load(&products[line], lane);
-                            }
-                        }
-                        let values = F::apply_twice(values);
-                        for row in 0..TAPS {
-                            for column in 0..TAPS {
-                                let tap = (row * TAPS + column) * self.in_channels * self.out_channels;
-                                let target = &mut self.gradient[tap + first..][lane..width];
-                                I::Vector::load_from(target, 0)
-                                    .add(values[row][column])
-                                    .store_into(target, 0);
-                            }
-                        }
+                    if width == LANES {
+                        let to = Place {
+                            first,
+                            row: TAPS * tap,
+                            column: tap,
+                        };
+                        transform::<F, I::Vector, TILE, TAPS>(
+                            products,
+                            from,
+                            self.gradient,
+                            to,
+                            LANES,
+                            Mode::Add,
+                        );
+                        continue;
+                    }
+                    let to = Place {
+                        first: 0,
+                        row: TAPS * LANES,
+                        column: LANES,
+                    };
+                    let flat_patch = patch.as_flattened_mut().as_flattened_mut();
+                    transform::<F, I::Vector, TILE, TAPS>(
+                        products,
+                        from,
+                        flat_patch,
+                        to,
+                        LANES,
+                        Mode::Overwrite,
+                    );
+                    for (index, patch) in patch.as_flattened().iter().enumerate() {
+                        let gradient = &mut self.gradient[index * tap + first..][..width];
+                        gradient
+                            .iter_mut()
+                            .zip(patch)
+                            .for_each(|(gradient, patch)| *gradient += patch);
                     }
                 }
             }
@@ -107,13 +135,13 @@ fn rows<V: Vector, const ROWS: usize>(
 ) {
     let mut sums = [V::zero(); ROWS];
     for (input, upstream) in input.iter().zip(upstream) {
-        let right = V::load(upstream, 0);
+        let right: V = load(upstream);
         let left: &[f32; ROWS] = input.0[first..].first_chunk().expect("rows lie within a line");
         for row in 0..ROWS {
             sums[row] = sums[row].accumulate(V::splat(left[row]), right);
         }
     }
     for row in 0..ROWS {
-        sums[row].store(&mut products[first + row], 0);
+        store(sums[row], &mut products[first + row]);
     }
 }

@@ -1,5 +1,7 @@
 //! How the tiles lie over the images.
 
+use super::transform::Place;
+
 /// A batch of images, channels innermost, and the grid of tiles laid over each of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
@@ -45,5 +47,22 @@ impl Grid {
         );
         (row < self.height && column < self.width)
             .then(|| ((example * self.height + row) * self.width + column) * self.channels)
+    }
+
+    /// Row and column of the corner of a tile that lies in the image with all of its `side` rows and columns.
+    #[inline(always)]
+    pub(super) fn inside(&self, top: usize, left: usize, side: usize) -> Option<(usize, usize)> {
+        let (row, column) = (top.checked_sub(self.overhang)?, left.checked_sub(self.overhang)?);
+        (row + side <= self.height && column + side <= self.width).then_some((row, column))
+    }
+
+    /// A tile that lies inside the image.
+    #[inline(always)]
+    pub(super) fn place(&self, example: usize, row: usize, column: usize) -> Place {
+        Place {
+            first: ((example * self.height + row) * self.width + column) * self.channels,
+            row: self.width * self.channels,
+            column: self.channels,
+        }
     }
 }

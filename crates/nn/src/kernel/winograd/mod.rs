@@ -10,8 +10,10 @@ mod product;
 mod scheme;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod transform;
 mod weights;
+mod whole;
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,7 +22,8 @@ use self::gradient::WeightGradient;
 use self::grid::Grid;
 use self::product::Product;
 use self::scheme::{FourByThree, Scheme, TwoByFive, TwoByThree};
-use self::transform::{Gather, Gradient, Input, Output, Scatter, Upstream, Weight};
+use self::tiles::{Gather, Scatter};
+use self::transform::{Gradient, Input, Output, Upstream, Weight};
 use self::weights::TransformWeights;
 use super::instructions::dispatch;
 use super::line::{LANES, Line, panels};
@@ -127,7 +130,7 @@ impl Winograd {
         let forward = block(input) * (input + GROUP);
         let backward = block(output) * (output + GROUP);
         let gradient = gradient_block(input.max(output)) * (input + output) + gradient::GROUP * LANES;
-        self.positions() * forward.max(backward).max(gradient)
+        self.positions() * (input.max(output) + forward.max(backward).max(gradient))
     }
 
     /// Multiplications per tile and pair of channels.
@@ -221,6 +224,7 @@ fn convolve<S: Scheme<TILE, OUTPUTS, TAPS>, const TILE: usize, const OUTPUTS: us
     assert_eq!(input.len(), input_grid.len(batch), "length of the input");
     assert_eq!(output.len(), output_grid.len(batch), "length of the output");
     let (in_panels, out_panels) = (panels(input_grid.channels), panels(output_grid.channels));
+    let (patch, scratch) = scratch.split_at_mut(TILE * TILE * in_panels);
     for (first, count) in blocks(0..batch * input_grid.tiles(), block(in_panels)) {
         let (tiles, scratch) = scratch.split_at_mut(TILE * TILE * in_panels * count);
         dispatch(Gather::<Input<S, TILE, OUTPUTS, TAPS>, TILE, TILE> {
@@ -231,6 +235,7 @@ fn convolve<S: Scheme<TILE, OUTPUTS, TAPS>, const TILE: usize, const OUTPUTS: us
             count,
             factors: None,
             tiles,
+            patch,
         });
         for start in (0..out_panels).step_by(GROUP) {
             let chosen = start..out_panels.min(start + GROUP);
@@ -310,6 +315,7 @@ fn weight_gradient<
     );
     let (in_panels, out_panels) = (panels(winograd.in_channels), panels(winograd.out_channels));
     let tiles = examples.start * input_grid.tiles()..examples.end * input_grid.tiles();
+    let (patch, scratch) = scratch.split_at_mut(TILE * TILE * in_panels.max(out_panels));
     let (products, scratch) = scratch.split_at_mut(TILE * TILE * gradient::GROUP * LANES);
     for (first, count) in blocks(tiles, gradient_block(in_panels.max(out_panels))) {
         let (input_tiles, scratch) = scratch.split_at_mut(TILE * TILE * in_panels * count);
@@ -322,6 +328,7 @@ fn weight_gradient<
             count,
             factors: None,
             tiles: input_tiles,
+            patch,
         });
         dispatch(Gather::<Upstream<S, TILE, OUTPUTS, TAPS>, OUTPUTS, TILE> {
             transform: PhantomData,
@@ -331,6 +338,7 @@ fn weight_gradient<
             count,
             factors,
             tiles: upstream_tiles,
+            patch,
         });
         dispatch(WeightGradient::<Gradient<S, TILE, OUTPUTS, TAPS>, TILE, TAPS> {
             transform: PhantomData,

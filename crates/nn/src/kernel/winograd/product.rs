@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::whole::{load, store};
 use crate::kernel::instructions::{InstructionSet, Task, Vector};
 use crate::kernel::line::{LANES, Line};
 
@@ -89,7 +90,7 @@ fn multiply<V: Vector, const ROWS: usize, const COLUMNS: usize>(
         for channel in 0..LANES {
             let mut right = [V::zero(); COLUMNS];
             for column in 0..COLUMNS {
-                right[column] = V::load(&weights[column * depth + panel * LANES + channel], 0);
+                right[column] = load(&weights[column * depth + panel * LANES + channel]);
             }
             for row in 0..ROWS {
                 let left = V::splat(left[row].0[channel]);
@@ -102,7 +103,7 @@ fn multiply<V: Vector, const ROWS: usize, const COLUMNS: usize>(
     for column in 0..COLUMNS {
         let products = &mut products[column * count + first..][..ROWS];
         for row in 0..ROWS {
-            sums[row][column].store(&mut products[row], 0);
+            store(sums[row][column], &mut products[row]);
         }
     }
 }

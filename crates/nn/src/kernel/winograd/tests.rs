@@ -8,7 +8,7 @@ use super::{Line, Winograd};
 use crate::kernel::instructions::forced::{Forced, with};
 
 /// The largest relative error, in the Euclidean norm, that a method may make.
-const TOLERANCE: f64 = 2e-6;
+const TOLERANCE: f64 = 3e-6;
 
 #[derive(Clone, Copy, Debug)]
 struct Shape {

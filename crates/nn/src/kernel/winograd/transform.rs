@@ -1,38 +1,72 @@
-//! Into the Winograd domain and back, in two dimensions and for some channels at once.
-//!
-//! Transformed tiles lie as `[position][panel][tile]` lines: for one position and one panel of sixteen channels, the
-//! tiles of a block follow each other in memory, which is the order in which the products read them.
+//! The maps of a scheme in two dimensions, for many channels at once.
 
 use std::marker::PhantomData;
 
-use super::grid::Grid;
 use super::scheme::Scheme;
-use crate::kernel::instructions::{InstructionSet, Task, Vector};
-use crate::kernel::line::{LANES, Line, panels};
+use crate::kernel::instructions::Vector;
 
 /// A linear map in one dimension, from `FROM` values to `TO`.
 pub(super) trait Transform<const FROM: usize, const TO: usize> {
     fn apply<V: Vector>(values: [V; FROM]) -> [V; TO];
+}
 
-    /// The map along both dimensions of a tile.
-    #[inline(always)]
-    fn apply_twice<V: Vector>(tile: [[V; FROM]; FROM]) -> [[V; TO]; TO] {
+/// Where the pixels of a tile lie: the first, and how far on the next row and the next column are.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) first: usize,
+    pub(super) row: usize,
+    pub(super) column: usize,
+}
+
+/// What becomes of the numbers that are already there.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Mode {
+    Overwrite,
+    Add,
+}
+
+/// Applies a map along both dimensions of a tile, for `lanes` channels that follow each other in memory.
+#[inline(always)]
+pub(super) fn transform<F: Transform<FROM, TO>, V: Vector, const FROM: usize, const TO: usize>(
+    source: &[f32],
+    from: Place,
+    target: &mut [f32],
+    to: Place,
+    lanes: usize,
+    mode: Mode,
+) {
+    assert!(lanes.is_multiple_of(V::WIDTH));
+    assert!(from.first + (FROM - 1) * (from.row + from.column) + lanes <= source.len());
+    assert!(to.first + (TO - 1) * (to.row + to.column) + lanes <= target.len());
+    let (source, target) = (source.as_ptr(), target.as_mut_ptr());
+    for lane in (0..lanes).step_by(V::WIDTH) {
         let mut half = [[V::zero(); FROM]; TO];
         for column in 0..FROM {
             let mut values = [V::zero(); FROM];
             for row in 0..FROM {
-                values[row] = tile[row][column];
+                let place = from.first + row * from.row + column * from.column + lane;
+                // SAFETY: the last place, plus its lanes, is within the source, as asserted above.
+                values[row] = unsafe { V::load(source.add(place)) };
             }
-            let values = Self::apply(values);
+            let values = F::apply(values);
             for row in 0..TO {
                 half[row][column] = values[row];
             }
         }
-        let mut result = [[V::zero(); TO]; TO];
         for row in 0..TO {
-            result[row] = Self::apply(half[row]);
+            let values = F::apply(half[row]);
+            for column in 0..TO {
+                let place = to.first + row * to.row + column * to.column + lane;
+                // SAFETY: the last place, plus its lanes, is within the target, as asserted above.
+                unsafe {
+                    let target = target.add(place);
+                    match mode {
+                        Mode::Overwrite => values[column].store(target),
+                        Mode::Add => V::load(target).add(values[column]).store(target),
+                    }
+                }
+            }
         }
-        result
     }
 }
 
@@ -73,96 +107,3 @@ transform!(
     /// [`Scheme::gradient`]
     Gradient, gradient, TILE, TAPS
 );
-
-/// Cuts `count` tiles, from `first` on, out of the images and transforms them.
-pub(super) struct Gather<'a, F, const SIDE: usize, const TILE: usize> {
-    pub(super) transform: PhantomData<F>,
-    pub(super) grid: Grid,
-    pub(super) images: &'a [f32],
-    pub(super) first: usize,
-    pub(super) count: usize,
-    /// One factor for each example.
-    pub(super) factors: Option<&'a [f32]>,
-    pub(super) tiles: &'a mut [Line],
-}
-
-impl<F: Transform<SIDE, TILE>, const SIDE: usize, const TILE: usize> Task for Gather<'_, F, SIDE, TILE> {
-    #[inline(always)]
-    fn run<I: InstructionSet>(self) {
-        let channels = self.grid.channels;
-        let position = panels(channels) * self.count;
-        for tile in 0..self.count {
-            let (example, top, left) = self.grid.corner(self.first + tile);
-            let mut pixels: [[&[f32]; SIDE]; SIDE] = [[&[]; SIDE]; SIDE];
-            for row in 0..SIDE {
-                for column in 0..SIDE {
-                    if let Some(start) = self.grid.pixel(example, top + row, left + column) {
-                        pixels[row][column] = &self.images[start..start + channels];
-                    }
-                }
-            }
-            let factor = self.factors.map(|factors| I::Vector::splat(factors[example]));
-            for channel in (0..panels(channels) * LANES).step_by(I::Vector::WIDTH) {
-                let mut values = [[I::Vector::zero(); SIDE]; SIDE];
-                for row in 0..SIDE {
-                    for column in 0..SIDE {
-                        values[row][column] = I::Vector::load_from(pixels[row][column], channel);
-                        if let Some(factor) = factor {
-                            values[row][column] = values[row][column].multiply(factor);
-                        }
-                    }
-                }
-                let values = F::apply_twice(values);
-                let (panel, lane) = (channel / LANES, channel % LANES);
-                for row in 0..TILE {
-                    for column in 0..TILE {
-                        let line = (row * TILE + column) * position + panel * self.count + tile;
-                        values[row][column].store(&mut self.tiles[line], lane);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Transforms `count` tiles, from `first` on, back and writes them into the images. `tiles` holds a few panels only, the
-/// first of which starts at `channel`.
-pub(super) struct Scatter<'a, F, const TILE: usize, const SIDE: usize> {
-    pub(super) transform: PhantomData<F>,
-    pub(super) grid: Grid,
-    pub(super) images: &'a mut [f32],
-    pub(super) first: usize,
-    pub(super) count: usize,
-    pub(super) channel: usize,
-    pub(super) tiles: &'a [Line],
-}
-
-impl<F: Transform<TILE, SIDE>, const TILE: usize, const SIDE: usize> Task for Scatter<'_, F, TILE, SIDE> {
-    #[inline(always)]
-    fn run<I: InstructionSet>(self) {
-        let position = self.tiles.len() / (TILE * TILE);
-        let channels = (self.grid.channels - self.channel).min(position / self.count * LANES);
-        for tile in 0..self.count {
-            let (example, top, left) = self.grid.corner(self.first + tile);
-            for channel in (0..channels).step_by(I::Vector::WIDTH) {
-                let (panel, lane) = (channel / LANES, channel % LANES);
-                let mut values = [[I::Vector::zero(); TILE]; TILE];
-                for row in 0..TILE {
-                    for column in 0..TILE {
-                        let line = (row * TILE + column) * position + panel * self.count + tile;
-                        values[row][column] = I::Vector::load(&self.tiles[line], lane);
-                    }
-                }
-                let values = F::apply_twice(values);
-                for row in 0..SIDE {
-                    for column in 0..SIDE {
-                        if let Some(start) = self.grid.pixel(example, top + row, left + column) {
-                            let pixel = &mut self.images[start + self.channel..start + self.grid.channels];
-                            values[row][column].store_into(pixel, channel);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}

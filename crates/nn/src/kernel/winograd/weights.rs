@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use super::transform::Transform;
+use super::transform::{Mode, Place, Transform, transform};
 use crate::kernel::instructions::{InstructionSet, Task, Vector};
-use crate::kernel::line::{LANES, Line, panels};
+use crate::kernel::line::{LANES, Line, flat, flat_mut, panels};
 
 /// The input gradient is itself a convolution, of the upstream gradient with the filters turned by half a circle and
 /// their channels swapped. So both directions run the same code, on weights of the same layout:
@@ -36,8 +36,8 @@ impl<F: Transform<TAPS, TILE>, const TAPS: usize, const TILE: usize> Task
                             let first =
                                 (tap + in_panel * LANES + channel) * self.out_channels + out_panel * LANES;
                             let width = LANES.min(self.out_channels - out_panel * LANES);
-                            let line = I::Wide::load_from(&self.weights[first..first + width], 0);
-                            line.store(&mut block[row][column][channel], 0);
+                            block[row][column][channel].0[..width]
+                                .copy_from_slice(&self.weights[first..first + width]);
                         }
                         for channel in 0..LANES {
                             for lane in 0..LANES {
@@ -47,38 +47,34 @@ impl<F: Transform<TAPS, TILE>, const TAPS: usize, const TILE: usize> Task
                         }
                     }
                 }
-                let forward = (out_panel * in_panels + in_panel) * LANES;
-                transform::<F, I::Vector, TAPS, TILE>(&block, self.forward, forward);
-                let backward = (in_panel * out_panels + out_panel) * LANES;
-                transform::<F, I::Vector, TAPS, TILE>(&turned, self.backward, backward);
+                let forward = (out_panel * in_panels + in_panel) * LANES * LANES;
+                transform_block::<F, I::Vector, TAPS, TILE>(&block, flat_mut(self.forward), forward);
+                let backward = (in_panel * out_panels + out_panel) * LANES * LANES;
+                transform_block::<F, I::Vector, TAPS, TILE>(&turned, flat_mut(self.backward), backward);
             }
         }
     }
 }
 
-/// Transforms a block of sixteen by sixteen filters, and writes it from line `first` of each position on.
+/// Transforms a block of sixteen by sixteen filters, and writes it from number `first` of each position on.
 #[inline(always)]
-fn transform<F: Transform<TAPS, TILE>, V: Vector, const TAPS: usize, const TILE: usize>(
+fn transform_block<F: Transform<TAPS, TILE>, V: Vector, const TAPS: usize, const TILE: usize>(
     block: &[[[Line; LANES]; TAPS]; TAPS],
-    transformed: &mut [Line],
+    transformed: &mut [f32],
     first: usize,
 ) {
     let position = transformed.len() / (TILE * TILE);
-    for channel in 0..LANES {
-        for lane in (0..LANES).step_by(V::WIDTH) {
-            let mut values = [[V::zero(); TAPS]; TAPS];
-            for row in 0..TAPS {
-                for column in 0..TAPS {
-                    values[row][column] = V::load(&block[row][column][channel], lane);
-                }
-            }
-            let values = F::apply_twice(values);
-            for row in 0..TILE {
-                for column in 0..TILE {
-                    let line = (row * TILE + column) * position + first + channel;
-                    values[row][column].store(&mut transformed[line], lane);
-                }
-            }
-        }
-    }
+    let lanes = LANES * LANES;
+    let from = Place {
+        first: 0,
+        row: TAPS * lanes,
+        column: lanes,
+    };
+    let to = Place {
+        first,
+        row: TILE * position,
+        column: position,
+    };
+    let block = flat(block.as_flattened().as_flattened());
+    transform::<F, V, TAPS, TILE>(block, from, transformed, to, lanes, Mode::Overwrite);
 }

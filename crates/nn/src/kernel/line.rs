@@ -13,6 +13,12 @@ pub(crate) const fn panels(channels: usize) -> usize {
     channels.div_ceil(LANES)
 }
 
+/// How far apart two blocks of `lines` lines start that are read or written in step: an odd distance, since powers of
+/// two would map all of them onto the same few places of the cache.
+pub(crate) const fn apart(lines: usize) -> usize {
+    lines | 1
+}
+
 /// The numbers in `lines`.
 pub(crate) fn flat(lines: &[Line]) -> &[f32] {
     // SAFETY: a line is an array of as many numbers, without padding, and a number needs less alignment than a line.

@@ -5,11 +5,14 @@ use std::marker::PhantomData;
 use super::transform::{Mode, Place, Transform, transform};
 use super::whole::{load, store};
 use crate::kernel::instructions::{InstructionSet, Task, Vector};
-use crate::kernel::line::{LANES, Line, flat, panels};
+use crate::kernel::line::{LANES, Line, apart, flat, panels};
 
 /// Panels of in channels whose products are in flight together: each upstream line, once in the nearest cache, serves
 /// all of them.
-pub(super) const GROUP: usize = 4;
+const GROUP: usize = 4;
+
+/// Lines between the products of one position and the next.
+pub(super) const PRODUCTS: usize = apart(GROUP * LANES);
 
 /// gradient += transform of (sum over tiles of input ⊗ upstream, for each position)
 pub(super) struct WeightGradient<'a, F, const TILE: usize, const TAPS: usize> {
@@ -22,7 +25,7 @@ pub(super) struct WeightGradient<'a, F, const TILE: usize, const TAPS: usize> {
     pub(super) input: &'a [Line],
     /// `[position][out panel][tile]`
     pub(super) upstream: &'a [Line],
-    /// Room for `[position][GROUP panels][in channel]`.
+    /// Room for [`PRODUCTS`] lines for each position: `[position][GROUP panels][in channel]`.
     pub(super) products: &'a mut [Line],
     /// `[kernel row][kernel column][in channel][out channel]`
     pub(super) gradient: &'a mut [f32],
@@ -39,13 +42,14 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
             let group = group..in_panels.min(group + GROUP);
             for out_panel in 0..out_panels {
                 for position in 0..TILE * TILE {
-                    let upstream =
-                        &self.upstream[(position * out_panels + out_panel) * self.count..][..self.count];
+                    let upstream = &self.upstream
+                        [position * apart(out_panels * self.count) + out_panel * self.count..][..self.count];
                     for in_panel in group.clone() {
-                        let input =
-                            &self.input[(position * in_panels + in_panel) * self.count..][..self.count];
+                        let input = &self.input
+                            [position * apart(in_panels * self.count) + in_panel * self.count..]
+                            [..self.count];
                         let products =
-                            &mut self.products[(position * GROUP + in_panel - group.start) * LANES..];
+                            &mut self.products[position * PRODUCTS + (in_panel - group.start) * LANES..];
                         outer::<I>(
                             input,
                             upstream,
@@ -55,14 +59,14 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                 }
                 let width = LANES.min(self.out_channels - out_panel * LANES);
                 let tap = self.in_channels * self.out_channels;
-                let row = GROUP * LANES * LANES;
+                let position = PRODUCTS * LANES;
                 for channel in group.start * LANES..self.in_channels.min(group.end * LANES) {
                     let products = flat(self.products);
                     let first = (channel - group.start * LANES) * LANES;
                     let from = Place {
                         first,
-                        row: TILE * row,
-                        column: row,
+                        row: TILE * position,
+                        column: position,
                     };
                     let first = channel * self.out_channels + out_panel * LANES;
                     if width == LANES {

@@ -26,7 +26,7 @@ use self::tiles::{Gather, Scatter};
 use self::transform::{Gradient, Input, Output, Upstream, Weight};
 use self::weights::TransformWeights;
 use super::instructions::dispatch;
-use super::line::{LANES, Line, panels};
+use super::line::{LANES, Line, apart, panels};
 
 /// Calls a function with the scheme of a kernel: its type, size of tile, outputs and taps.
 macro_rules! with_scheme {
@@ -121,15 +121,16 @@ impl Winograd {
     /// Lines that [`Winograd::transform_weights`] fills, for both directions together.
     pub fn transformed_weights_len(&self) -> usize {
         let (input, output) = (panels(self.in_channels), panels(self.out_channels));
-        2 * self.positions() * input * output * LANES
+        2 * self.positions() * apart(input * output * LANES)
     }
 
     /// Lines of scratch memory that each of the other methods needs, whatever the batch.
     pub fn scratch_len(&self) -> usize {
         let (input, output) = (panels(self.in_channels), panels(self.out_channels));
-        let forward = block(input) * (input + GROUP);
-        let backward = block(output) * (output + GROUP);
-        let gradient = gradient_block(input.max(output)) * (input + output) + gradient::GROUP * LANES;
+        let forward = apart(block(input) * input) + apart(block(input) * GROUP);
+        let backward = apart(block(output) * output) + apart(block(output) * GROUP);
+        let tiles = gradient_block(input.max(output));
+        let gradient = apart(tiles * input) + apart(tiles * output) + gradient::PRODUCTS;
         self.positions() * (input.max(output) + forward.max(backward).max(gradient))
     }
 
@@ -226,7 +227,7 @@ fn convolve<S: Scheme<TILE, OUTPUTS, TAPS>, const TILE: usize, const OUTPUTS: us
     let (in_panels, out_panels) = (panels(input_grid.channels), panels(output_grid.channels));
     let (patch, scratch) = scratch.split_at_mut(TILE * TILE * in_panels);
     for (first, count) in blocks(0..batch * input_grid.tiles(), block(in_panels)) {
-        let (tiles, scratch) = scratch.split_at_mut(TILE * TILE * in_panels * count);
+        let (tiles, scratch) = scratch.split_at_mut(TILE * TILE * apart(in_panels * count));
         dispatch(Gather::<Input<S, TILE, OUTPUTS, TAPS>, TILE, TILE> {
             transform: PhantomData,
             grid: input_grid,
@@ -239,7 +240,8 @@ fn convolve<S: Scheme<TILE, OUTPUTS, TAPS>, const TILE: usize, const OUTPUTS: us
         });
         for start in (0..out_panels).step_by(GROUP) {
             let chosen = start..out_panels.min(start + GROUP);
-            let products = &mut scratch[..TILE * TILE * chosen.len() * count];
+            let panels = chosen.len();
+            let products = &mut scratch[..TILE * TILE * apart(panels * count)];
             dispatch(Product {
                 count,
                 in_panels,
@@ -256,6 +258,7 @@ fn convolve<S: Scheme<TILE, OUTPUTS, TAPS>, const TILE: usize, const OUTPUTS: us
                 first,
                 count,
                 channel: start * LANES,
+                panels,
                 tiles: products,
             });
         }
@@ -316,10 +319,10 @@ fn weight_gradient<
     let (in_panels, out_panels) = (panels(winograd.in_channels), panels(winograd.out_channels));
     let tiles = examples.start * input_grid.tiles()..examples.end * input_grid.tiles();
     let (patch, scratch) = scratch.split_at_mut(TILE * TILE * in_panels.max(out_panels));
-    let (products, scratch) = scratch.split_at_mut(TILE * TILE * gradient::GROUP * LANES);
+    let (products, scratch) = scratch.split_at_mut(TILE * TILE * gradient::PRODUCTS);
     for (first, count) in blocks(tiles, gradient_block(in_panels.max(out_panels))) {
-        let (input_tiles, scratch) = scratch.split_at_mut(TILE * TILE * in_panels * count);
-        let upstream_tiles = &mut scratch[..TILE * TILE * out_panels * count];
+        let (input_tiles, scratch) = scratch.split_at_mut(TILE * TILE * apart(in_panels * count));
+        let upstream_tiles = &mut scratch[..TILE * TILE * apart(out_panels * count)];
         dispatch(Gather::<Input<S, TILE, OUTPUTS, TAPS>, TILE, TILE> {
             transform: PhantomData,
             grid: input_grid,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::whole::{load, store};
 use crate::kernel::instructions::{InstructionSet, Task, Vector};
-use crate::kernel::line::{LANES, Line};
+use crate::kernel::line::{LANES, Line, apart};
 
 /// For each position: products `[tile][out channel]` = tiles `[tile][in channel]` · weights `[in channel][out channel]`,
 /// for some of the panels of out channels.
@@ -27,12 +27,16 @@ impl Task for Product<'_> {
     #[inline(always)]
     fn run<I: InstructionSet>(self) {
         let depth = self.in_panels * LANES;
-        let tiles = self.tiles.chunks_exact(self.in_panels * self.count);
-        let weights = self.weights.chunks_exact(self.out_panels * depth);
-        let products = self.products.chunks_exact_mut(self.chosen.len() * self.count);
+        let tiles = self.tiles.chunks_exact(apart(self.in_panels * self.count));
+        let weights = self.weights.chunks_exact(apart(self.out_panels * depth));
+        let products = self
+            .products
+            .chunks_exact_mut(apart(self.chosen.len() * self.count));
         for ((tiles, weights), products) in tiles.zip(weights).zip(products) {
             let weights = &weights[self.chosen.start * depth..self.chosen.end * depth];
             let weights = weights.chunks(I::COLUMNS * depth);
+            let tiles = &tiles[..self.in_panels * self.count];
+            let products = &mut products[..self.chosen.len() * self.count];
             for (weights, products) in weights.zip(products.chunks_mut(I::COLUMNS * self.count)) {
                 if I::COLUMNS == 2 && weights.len() == 2 * depth {
                     columns::<I, 2>(tiles, weights, products, self.count);

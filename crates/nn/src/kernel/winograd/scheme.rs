@@ -54,10 +54,8 @@ impl Scheme<4, 2, 3> for TwoByThree {
     }
 }
 
-/// The schemes with tiles of 6, at the points 0, ±`NEAR` and ±`FAR`. Of a pair of opposite points, the even and the odd
-/// powers are summed only once.
-struct Six;
-
+/// The points of the schemes with tiles of 6, beside 0 and infinity: ±`NEAR` and ±`FAR`. These have half the rounding
+/// error of the customary ±1 and ±2, or ±1/2 and ±1. Of a pair of opposite points, even and odd powers are summed once.
 const NEAR: f32 = 0.625;
 const FAR: f32 = 1.5;
 /// Their squares.
@@ -68,22 +66,20 @@ const CENTRE_WEIGHT: f32 = 1.0 / (NEAR2 * FAR2);
 const NEAR_WEIGHT: f32 = 0.5 / (NEAR2 * (NEAR2 - FAR2));
 const FAR_WEIGHT: f32 = 0.5 / (FAR2 * (FAR2 - NEAR2));
 
-impl Six {
-    #[inline(always)]
-    fn input<V: Vector>([a, b, c, d, e, f]: [V; 6]) -> [V; 6] {
-        let (sum, product) = (V::splat(-(NEAR2 + FAR2)), V::splat(NEAR2 * FAR2));
-        let (near, far) = (V::splat(-NEAR2), V::splat(-FAR2));
-        let (near_even, near_odd) = (e.accumulate(c, far), d.accumulate(b, far));
-        let (far_even, far_odd) = (e.accumulate(c, near), d.accumulate(b, near));
-        [
-            e.accumulate(c, sum).accumulate(a, product),
-            near_even.accumulate(near_odd, V::splat(NEAR)),
-            near_even.accumulate(near_odd, V::splat(-NEAR)),
-            far_even.accumulate(far_odd, V::splat(FAR)),
-            far_even.accumulate(far_odd, V::splat(-FAR)),
-            f.accumulate(d, sum).accumulate(b, product),
-        ]
-    }
+#[inline(always)]
+fn input_of_six<V: Vector>([a, b, c, d, e, f]: [V; 6]) -> [V; 6] {
+    let (sum, product) = (V::splat(-(NEAR2 + FAR2)), V::splat(NEAR2 * FAR2));
+    let (near, far) = (V::splat(-NEAR2), V::splat(-FAR2));
+    let (near_even, near_odd) = (e.accumulate(c, far), d.accumulate(b, far));
+    let (far_even, far_odd) = (e.accumulate(c, near), d.accumulate(b, near));
+    [
+        e.accumulate(c, sum).accumulate(a, product),
+        near_even.accumulate(near_odd, V::splat(NEAR)),
+        near_even.accumulate(near_odd, V::splat(-NEAR)),
+        far_even.accumulate(far_odd, V::splat(FAR)),
+        far_even.accumulate(far_odd, V::splat(-FAR)),
+        f.accumulate(d, sum).accumulate(b, product),
+    ]
 }
 
 /// F(2, 5).
@@ -92,7 +88,7 @@ pub(super) struct TwoByFive;
 impl Scheme<6, 2, 5> for TwoByFive {
     #[inline(always)]
     fn input<V: Vector>(inputs: [V; 6]) -> [V; 6] {
-        Six::input(inputs)
+        input_of_six(inputs)
     }
 
     #[inline(always)]
@@ -159,7 +155,7 @@ pub(super) struct FourByThree;
 impl Scheme<6, 4, 3> for FourByThree {
     #[inline(always)]
     fn input<V: Vector>(inputs: [V; 6]) -> [V; 6] {
-        Six::input(inputs)
+        input_of_six(inputs)
     }
 
     #[inline(always)]

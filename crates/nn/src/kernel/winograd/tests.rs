@@ -8,7 +8,10 @@ use super::{Line, Winograd};
 use crate::kernel::instructions::forced::{Forced, with};
 
 /// The largest relative error, in the Euclidean norm, that a method may make.
-const TOLERANCE: f64 = 3e-6;
+const TOLERANCE: f64 = 2e-6;
+
+/// The same for images of a few pixels, where most of every tile lies outside and still adds its rounding errors.
+const TOLERANCE_AT_EDGES: f64 = 3e-6;
 
 #[derive(Clone, Copy, Debug)]
 struct Shape {
@@ -161,8 +164,13 @@ fn errors(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: 
 }
 
 fn check(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: u64) {
+    let tolerance = if shape.height.min(shape.width) < 8 {
+        TOLERANCE_AT_EDGES
+    } else {
+        TOLERANCE
+    };
     for error in errors(shape, examples, factors, seed) {
-        assert!(error < TOLERANCE, "relative error {error:e} for {shape:?}");
+        assert!(error < tolerance, "relative error {error:e} for {shape:?}");
     }
 }
 
@@ -248,10 +256,6 @@ fn deep_layers_are_accurate() {
             padding: 1,
             batch,
         };
-        println!(
-            "{side}x{side} {channels}: {:?}",
-            errors(&shape, 0..batch, None, 11)
-        );
         check(&shape, 0..batch, None, 11);
     }
     let shape = Shape {
@@ -263,7 +267,6 @@ fn deep_layers_are_accurate() {
         padding: 2,
         batch: 4,
     };
-    println!("5x5: {:?}", errors(&shape, 0..4, None, 11));
     check(&shape, 0..4, None, 12);
 }
 

@@ -20,6 +20,7 @@ use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
 use crate::layers::reshape::Reshape;
 use crate::layers::window::{Extent, Window};
+use crate::layers::winograd_conv2d::WinogradConv2d;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
@@ -297,6 +298,9 @@ impl LayerConfig {
                 let window = Window::new(context, kernel, stride, padding)?;
                 if groups > 1 && groups == window.channels && groups == channels {
                     return Ok(Box::new(DepthwiseConv2d::new(window, bias)));
+                }
+                if WinogradConv2d::suits(&window, channels, groups) {
+                    return Ok(Box::new(WinogradConv2d::new(window, channels, bias)));
                 }
                 Box::new(Conv2d::new(context, channels, window, groups, bias)?)
             }

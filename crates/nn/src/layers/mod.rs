@@ -16,9 +16,11 @@ pub mod group_norm;
 pub mod layer_norm;
 pub mod lstm;
 pub mod max_pool;
+mod patch_gram;
 pub mod reshape;
 mod upstream_phases;
 pub mod window;
+pub mod winograd_conv2d;
 
 use crate::error::{Error, Result};
 use crate::shape::Shape;

@@ -1,12 +1,15 @@
 //! The named networks: sizes, names, gradients, and their place in the documentation.
 
+mod common;
+
+use common::{LOSS, TOLERANCE, relative_error};
 use muffle_nn::examples::from_channels_first;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::models::{MODELS, model};
-use muffle_nn::{Batch, Engine, Error, Loss, ModelDescription, Options, Purpose, Shape, weights};
+use muffle_nn::{Batch, Engine, Error, ModelDescription, Options, Purpose, Shape, weights};
 use serde_json::Value;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Number of parameters of every network, as PyTorch counts them: `sum(p.numel() for p in model.parameters())` over the
 /// modules in `fixtures/models.py`, which were written apart from the ones here.
@@ -94,7 +97,8 @@ fn an_unknown_name_lists_the_known_ones() {
     }
 }
 
-/// One private step on two random examples.
+/// One private step on two random examples: everything is finite, every tensor has a gradient, and norms and sum are
+/// those of the gradients of single examples from plain backpropagation.
 fn step(name: &str) {
     let network = Arc::new(model(name).and_then(|model| model.network()).expect(name));
     let parameters = initial_parameters(&network, 11);
@@ -102,42 +106,69 @@ fn step(name: &str) {
     let inputs = (0..2 * network.input().len())
         .map(|_| generator.normal())
         .collect();
-    let options = Options {
-        threads: Some(1),
-        micro_batch: Some(2),
-        ..Options::new(Purpose::PerExample)
+    let batch = Batch::new(inputs, vec![3, 8]);
+    let engine = |purpose: Purpose, micro_batch: usize| {
+        let options = Options {
+            threads: Some(1),
+            micro_batch: Some(micro_batch),
+            ..Options::new(purpose)
+        };
+        Engine::new(network.clone(), options).expect(name)
     };
-    let mut engine = Engine::new(network.clone(), options).expect(name);
+
+    let single = Mutex::new(Vec::new());
+    let visit =
+        |_: usize, gradient: &mut [f32], _: &mut [f32]| single.lock().unwrap().push(gradient.to_vec());
+    engine(Purpose::Plain, 1)
+        .visit(&parameters, &batch, LOSS, 13, &visit)
+        .expect(name);
+    let single = single.into_inner().unwrap();
+
+    let seen = Mutex::new(Vec::new());
     let weigh = |norms: &[f32], factors: &mut [f32]| {
-        let norm = norms.iter().sum::<f32>().sqrt();
-        assert!(norm > 0.0 && norm.is_finite(), "{name}: norm {norm}");
-        assert!(
-            norms.iter().all(|norm| *norm > 0.0),
-            "{name}: a tensor without gradient, {norms:?}"
-        );
-        factors.fill(1.0 / norm);
+        factors.fill(1.0 / norms.iter().sum::<f32>().sqrt());
+        seen.lock().unwrap().push(norms.to_vec());
     };
+    let mut engine = engine(Purpose::PerExample, 2);
     let outcome = engine
-        .weighted_sum(
-            &parameters,
-            &Batch::new(inputs, vec![3, 8]),
-            Loss::SoftmaxCrossEntropy,
-            13,
-            &weigh,
-        )
+        .weighted_sum(&parameters, &batch, LOSS, 13, &weigh)
         .expect(name);
     assert!(outcome.excluded.is_empty(), "{name}: {:?}", outcome.excluded);
     assert!(outcome.loss.is_finite(), "{name}");
-    let size = engine
-        .gradient()
-        .iter()
-        .map(|value| f64::from(*value).powi(2))
-        .sum::<f64>()
-        .sqrt();
-    assert!(
-        size > 0.0 && size <= 2.0 + 1e-3,
-        "{name}: two clipped gradients make {size}"
-    );
+    let seen = seen.into_inner().unwrap();
+    assert_eq!((seen.len(), single.len()), (2, 2), "{name}");
+
+    let mut expected = vec![0.0; parameters.len()];
+    for (gradient, norms) in single.iter().zip(&seen) {
+        let norm = norms.iter().sum::<f32>().sqrt();
+        assert!(norm.is_finite(), "{name}: norm {norm}");
+        for (expected, value) in expected.iter_mut().zip(gradient) {
+            *expected += value / norm;
+        }
+    }
+    for (index, parameter) in network.parameters().iter().enumerate() {
+        let range = parameter.range.clone();
+        for (gradient, norms) in single.iter().zip(&seen) {
+            // In double precision: a long sum of small squares is where single precision fails first.
+            let squares = gradient[range.clone()]
+                .iter()
+                .map(|value| f64::from(*value).powi(2));
+            let norm = squares.sum::<f64>() as f32;
+            assert!(norm > 0.0, "{name}: `{}` has no gradient", parameter.name);
+            let error = relative_error(&norms[index..=index], &[norm]);
+            assert!(
+                error <= TOLERANCE,
+                "{name}: norm of `{}` differs by {error}",
+                parameter.name
+            );
+        }
+        let error = relative_error(&engine.gradient()[range.clone()], &expected[range]);
+        assert!(
+            error <= TOLERANCE,
+            "{name}: sum of `{}` differs by {error}",
+            parameter.name
+        );
+    }
 }
 
 macro_rules! steps {

@@ -13,6 +13,9 @@ use crate::workspace::{Buffer, Step, buffer};
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Values of the gradient a thread works on at a time between steps.
+const CHUNK: usize = 1 << 14;
+
 /// How an engine runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -240,6 +243,15 @@ impl Engine {
         &self.workers[0].gradient
     }
 
+    /// Works on the sum in place, in parallel: `work(first, chunk)` for every chunk that starts at coordinate `first`.
+    pub fn for_each_chunk(&mut self, work: &(dyn Fn(usize, &mut [f32]) + Sync)) {
+        let gradient = &mut self.workers[0].gradient;
+        self.pool.install(|| {
+            let chunks = gradient.par_chunks_mut(CHUNK).enumerate();
+            chunks.for_each(|(index, chunk)| work(index * CHUNK, chunk));
+        });
+    }
+
     fn check_purpose(&self, wanted: Purpose) -> Result<()> {
         if self.options.purpose == wanted {
             return Ok(());
@@ -339,8 +351,6 @@ impl Engine {
 
     /// Adds the threads' sums to the first, in order.
     fn reduce(&mut self) {
-        /// Values a thread adds up at a time.
-        const CHUNK: usize = 1 << 14;
         let Some((first, others)) = self.workers.split_first_mut() else {
             return;
         };

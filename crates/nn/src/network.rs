@@ -1,6 +1,6 @@
 //! A network: layers joined by edges, and the list of its tensors. It holds no weights.
 
-use crate::config::{Entry, Graph, Piece};
+use crate::config::{Entry, Graph, LayerConfig, Piece};
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Role, Tensor};
 use crate::layers::activation::Activation;
@@ -184,37 +184,7 @@ impl Network {
 
     fn piece(&mut self, piece: &Piece, name: &str, input: usize) -> Result<usize> {
         match piece {
-            Piece::Layer(config) => {
-                let input_shape = self.edges[input];
-                let refuse = |reason: String| {
-                    Err(Error::Shape {
-                        layer: name.to_string(),
-                        kind: config.kind(),
-                        input: input_shape,
-                        reason,
-                    })
-                };
-                let number = config.largest_number();
-                if number > limits::OPTION {
-                    return refuse(format!(
-                        "one of its options is {number}; the largest number allowed is {}",
-                        limits::OPTION
-                    ));
-                }
-                let layer = config.build(name, input_shape)?;
-                for tensor in layer.tensors() {
-                    if limits::product(&tensor.sizes, limits::PARAMETERS).is_none() {
-                        return refuse(format!(
-                            "its {} of sizes {:?} would be more than {} values",
-                            tensor.name,
-                            tensor.sizes,
-                            limits::PARAMETERS
-                        ));
-                    }
-                }
-                let shape = layer.output();
-                self.push(name, Operation::Layer(layer), vec![input], shape)
-            }
+            Piece::Layer(config) => self.layer(config, name, input),
             Piece::Activation(activation) => {
                 let shape = self.edges[input];
                 self.push(name, Operation::Activation(*activation), vec![input], shape)
@@ -230,6 +200,35 @@ impl Network {
             }
             Piece::Graph(graph) => self.graph(graph, name, input),
         }
+    }
+
+    fn layer(&mut self, config: &LayerConfig, name: &str, input: usize) -> Result<usize> {
+        let shape = self.edges[input];
+        let refuse = |reason: String| {
+            Err(Error::Shape {
+                layer: name.to_string(),
+                kind: config.kind(),
+                input: shape,
+                reason,
+            })
+        };
+        let (number, most) = (config.largest_number(), limits::OPTION);
+        if number > most {
+            return refuse(format!(
+                "one of its options is {number}; the largest number allowed is {most}"
+            ));
+        }
+        let layer = config.build(name, shape)?;
+        for Tensor { name, sizes, .. } in layer.tensors() {
+            if limits::product(&sizes, limits::PARAMETERS).is_none() {
+                return refuse(format!(
+                    "its {name} of sizes {sizes:?} would be more than {} values",
+                    limits::PARAMETERS
+                ));
+            }
+        }
+        let output = layer.output();
+        self.push(name, Operation::Layer(layer), vec![input], output)
     }
 
     fn branches(&mut self, branches: &[Entry], prefix: &str, input: usize) -> Result<Vec<usize>> {

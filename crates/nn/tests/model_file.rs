@@ -3,6 +3,7 @@
 use muffle_nn::config::{Edge, Entry, Graph, LayerConfig, Piece};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
+use muffle_nn::models::MODELS;
 use muffle_nn::{Error, ModelDescription, Shape};
 use proptest::prelude::*;
 
@@ -279,6 +280,19 @@ fn absurd_sizes_are_errors_not_allocations() {
         r#"{ type = "flatten" }, { type = "dense", features = 60000000 }"#,
         r#"{ type = "flatten" }, { type = "dense", features = 1000000 }, { type = "dense", features = 1000000 }"#,
         r#"{ type = "graph", outputs = [1], edges = [{ from = 0, to = 1000000000000 }] }"#,
+        r#"{ type = "average-pool", kernel = 3, padding = 2000000000 }"#,
+        r#"{ type = "conv-transpose2d", channels = 2000000000, kernel = 3 }"#,
+        r#"{ type = "conv-transpose2d", channels = 3, kernel = 2000000000, stride = 2000000000 }"#,
+        r#"{ type = "conv-transpose2d", channels = 3, kernel = 3, stride = 0 }"#,
+        r#"{ type = "reshape", shape = [2000000000, 2000000000, 2000000000] }"#,
+        r#"{ type = "reshape", shape = [784, 2] }"#,
+        r#"{ type = "reshape", shape = [28, 28] }, { type = "lstm", features = 2000000000 }"#,
+        r#"{ type = "reshape", shape = [28, 28] }, { type = "lstm", features = 0 }"#,
+        r#"{ type = "flatten" }, { type = "embedding", tokens = 2000000000, features = 2000000000 }"#,
+        r#"{ type = "flatten" }, { type = "embedding", tokens = 9, features = 2000000000 }"#,
+        r#"{ type = "group-norm", groups = 0 }"#,
+        r#"{ type = "group-norm", groups = 2000000000 }"#,
+        r#"{ type = "dropout", rate = 1e12 }"#,
     ] {
         let message = message(layers);
         assert!(message.len() < 300, "{message}");
@@ -312,8 +326,21 @@ fn many_layers_do_not_add_up_to_more_than_memory() {
     assert!(message.contains("too large"), "{message}");
 }
 
+/// A text with one of its numbers replaced.
+fn with_number(text: &str, place: usize, number: &str) -> String {
+    let is_digit = |index: &usize| text.as_bytes()[*index].is_ascii_digit();
+    let starts: Vec<usize> = (0..text.len())
+        .filter(|index| is_digit(index) && (*index == 0 || !is_digit(&(index - 1))))
+        .collect();
+    let start = starts[place % starts.len()];
+    let end = (start..text.len())
+        .find(|index| !is_digit(index))
+        .unwrap_or(text.len());
+    format!("{}{number}{}", &text[..start], &text[end..])
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_files_never_panic(
@@ -331,5 +358,19 @@ proptest! {
         if let Ok(text) = String::from_utf8(bytes) {
             let _ = ModelDescription::from_toml(&text).and_then(|model| model.network());
         }
+    }
+
+    #[test]
+    fn absurd_numbers_anywhere_never_panic(
+        model in 0..MODELS.len(),
+        changes in proptest::collection::vec((any::<usize>(), 0..8usize), 1..4),
+    ) {
+        const NUMBERS: [&str; 8] =
+            ["0", "1", "7", "300", "1048576", "2147483648", "4611686018427387904", "99999999999999999999"];
+        let mut text = MODELS[model].description().to_toml();
+        for (place, number) in changes {
+            text = with_number(&text, place, NUMBERS[number]);
+        }
+        let _ = ModelDescription::from_toml(&text).and_then(|model| model.network());
     }
 }

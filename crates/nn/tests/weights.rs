@@ -342,7 +342,7 @@ fn a_failed_save_leaves_the_old_file() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_files_never_panic(

@@ -116,13 +116,13 @@ pub const MODELS: &[Model] = &[
         "tempered-mnist",
         small::tempered_mnist,
         "cnn-small with the hyperbolic tangent",
-        "Papernot et al. 2021, table 1",
+        "Papernot et al. 2021",
     ),
     model_entry(
         "tempered-cifar",
         small::tempered_cifar,
         "eight convolutions with the hyperbolic tangent, no dense layer",
-        "Papernot et al. 2021, table 2",
+        "Papernot et al. 2021",
     ),
     model_entry(
         "resnet18",

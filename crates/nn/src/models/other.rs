@@ -9,7 +9,8 @@ use crate::shape::Shape;
 /// Reads a digit row by row and decides at the end.
 ///
 /// # Source
-/// Lin et al. 2020, "Noisy gradient", section 6.
+/// Lin et al. 2020, "Differential privacy protection over deep learning: an investigation of its impacted factors",
+/// section 4.3.2.
 pub fn lstm_rows() -> ModelDescription {
     let memory = LayerConfig::Lstm {
         features: 128,
@@ -27,7 +28,7 @@ pub fn lstm_rows() -> ModelDescription {
 /// One hidden layer behind sixty principal components.
 ///
 /// # Source
-/// Abadi et al. 2016, "Deep learning with differential privacy", section 5.2.
+/// Abadi et al. 2016, "Deep learning with differential privacy".
 pub fn pca_mlp() -> ModelDescription {
     ModelDescription {
         input: Shape::Vector(60),

@@ -21,7 +21,7 @@ fn photographs(layers: Vec<Entry>) -> ModelDescription {
 ///
 /// # Source
 /// The MNIST tutorials of TensorFlow Privacy and Opacus; Papernot et al. 2021, "Tempered sigmoid activations for deep
-/// learning with differential privacy", table 1. TensorFlow's "same" padding of the first layer is 3 on every side.
+/// learning with differential privacy". TensorFlow's "same" padding of the first layer is 3 on every side.
 fn tutorial(maps: Activation, hidden: Activation) -> ModelDescription {
     digits(vec![
         conv(16, 8, 2, 3).into(),
@@ -45,7 +45,7 @@ pub fn cnn_small() -> ModelDescription {
 /// The tutorial network with the hyperbolic tangent, the tempered sigmoid (2, 2, 1).
 ///
 /// # Source
-/// Papernot et al. 2021, table 1.
+/// Papernot et al. 2021, "Tempered sigmoid activations for deep learning with differential privacy".
 pub fn tempered_mnist() -> ModelDescription {
     tutorial(Activation::Tanh, Activation::Tanh)
 }
@@ -56,7 +56,8 @@ pub fn tempered_mnist() -> ModelDescription {
 /// no stride for its pools and no padding: those of the tutorial network it repeats.
 ///
 /// # Source
-/// Wang et al. 2023, "AFRRS", table 1.
+/// Wang et al. 2023, "Preserving differential privacy in deep learning based on feature relevance region segmentation",
+/// table 1.
 pub fn afrrs_mnist() -> ModelDescription {
     tutorial(Activation::Relu, Activation::Sigmoid)
 }
@@ -87,7 +88,8 @@ pub fn backprop_clip_mnist() -> ModelDescription {
 /// Two wide convolutions and a large dense layer.
 ///
 /// # Source
-/// Lin et al. 2020, "Noisy gradient", section 6; without its dropout layer this is the usual speed test.
+/// Lin et al. 2020, "Differential privacy protection over deep learning: an investigation of its impacted factors",
+/// section 4.3.1; without its dropout layer this is the usual speed test.
 pub fn cnn_5x5() -> ModelDescription {
     digits(vec![
         conv(32, 5, 1, 2).into(),
@@ -106,7 +108,8 @@ pub fn cnn_5x5() -> ModelDescription {
 /// The same with the dropout layer of the paper, which gives no rate: one half.
 ///
 /// # Source
-/// Lin et al. 2020, "Noisy gradient", section 6.
+/// Lin et al. 2020, "Differential privacy protection over deep learning: an investigation of its impacted factors",
+/// section 4.3.1.
 pub fn cnn_5x5_dropout() -> ModelDescription {
     let mut model = cnn_5x5();
     let head = model.layers.len() - 1;
@@ -122,7 +125,8 @@ pub fn cnn_5x5_dropout() -> ModelDescription {
 /// 128, 64 and 10.
 ///
 /// # Source
-/// Ma, Kong, Huang 2023, "ICGC-DP", section IV, model 1.
+/// Ma, Kong, Huang 2023, "Image classification based on layered gradient clipping under differential privacy", section
+/// IV.A, model 1.
 pub fn icgc_1() -> ModelDescription {
     digits(vec![
         conv(10, 5, 1, 0).into(),
@@ -147,7 +151,8 @@ pub fn icgc_1() -> ModelDescription {
 /// The paper gives no dense width, pools or activations: ReLU and pools of 2, which lead to 1600 features, then 384.
 ///
 /// # Source
-/// Ma, Kong, Huang 2023, "ICGC-DP", section IV, model 2.
+/// Ma, Kong, Huang 2023, "Image classification based on layered gradient clipping under differential privacy", section
+/// IV.A, model 2.
 pub fn icgc_2() -> ModelDescription {
     photographs(vec![
         conv(64, 5, 1, 0).into(),
@@ -168,7 +173,8 @@ pub fn icgc_2() -> ModelDescription {
 /// The paper gives no padding and no activation: none, as is PyTorch's default, and those of [`afrrs_mnist`].
 ///
 /// # Source
-/// Wang et al. 2023, "AFRRS", table 2 (its caption names the wrong data set).
+/// Wang et al. 2023, "Preserving differential privacy in deep learning based on feature relevance region segmentation",
+/// table 2 (its caption names the wrong data set).
 pub fn afrrs_cifar() -> ModelDescription {
     photographs(vec![
         conv(32, 3, 1, 0).into(),
@@ -217,7 +223,7 @@ pub fn lenet5() -> ModelDescription {
 /// Eight convolutions and no dense layer: the last one has a channel for each class, and their means are the logits.
 ///
 /// # Source
-/// Papernot et al. 2021, "Tempered sigmoid activations for deep learning with differential privacy", table 2, with the
+/// Papernot et al. 2021, "Tempered sigmoid activations for deep learning with differential privacy", with the
 /// hyperbolic tangent.
 pub fn tempered_cifar() -> ModelDescription {
     let mut layers: Vec<Entry> = Vec::new();

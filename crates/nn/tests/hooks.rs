@@ -100,10 +100,18 @@ fn hooks_need_an_engine_built_for_them() {
     assert!(result.unwrap_err().to_string().contains("hooks"));
 }
 
+/// What a layer had before it on the way back.
+struct Back {
+    node: usize,
+    input: Vec<f32>,
+    output: Vec<f32>,
+    upstream: Vec<f32>,
+}
+
 #[derive(Default)]
 struct Seen {
     inputs: Vec<(usize, String, Vec<f32>)>,
-    upstreams: Vec<(usize, Vec<f32>, Vec<f32>, Vec<f32>)>,
+    upstreams: Vec<Back>,
     downstreams: Vec<(usize, Vec<f32>)>,
 }
 
@@ -119,7 +127,12 @@ impl Hooks for Watch {
 
     fn upstream(&self, place: &Place, input: &[f32], output: &[f32], upstream: &mut [f32]) {
         assert_eq!(upstream.len(), place.batch * place.output.len());
-        let entry = (place.node, input.to_vec(), output.to_vec(), upstream.to_vec());
+        let entry = Back {
+            node: place.node,
+            input: input.to_vec(),
+            output: output.to_vec(),
+            upstream: upstream.to_vec(),
+        };
         self.0.lock().unwrap().upstreams.push(entry);
     }
 
@@ -141,15 +154,20 @@ fn hooks_see_every_layer() {
         .map(|(node, kind, _)| (*node, kind.as_str()))
         .collect();
     assert_eq!(kinds, [(0, "dense"), (1, "tanh"), (2, "dense")]);
-    let backwards: Vec<usize> = seen.upstreams.iter().map(|(node, ..)| *node).collect();
+    let backwards: Vec<usize> = seen.upstreams.iter().map(|back| back.node).collect();
     assert_eq!(backwards, [2, 1, 0]);
     // The first layer's input gradient is nobody's business.
     let downstreams: Vec<usize> = seen.downstreams.iter().map(|(node, _)| *node).collect();
     assert_eq!(downstreams, [2, 1]);
-    for (node, input, output, upstream) in &seen.upstreams {
-        assert_eq!(input, &seen.inputs[*node].2, "the input on the way back");
-        if *node < 2 {
-            assert_eq!(output, &seen.inputs[node + 1].2, "an output is the next input");
+    for back in &seen.upstreams {
+        let node = back.node;
+        assert_eq!(back.input, seen.inputs[node].2, "the input on the way back");
+        if node < 2 {
+            assert_eq!(
+                back.output,
+                seen.inputs[node + 1].2,
+                "an output is the next input"
+            );
             let next = &seen
                 .downstreams
                 .iter()
@@ -157,15 +175,15 @@ fn hooks_see_every_layer() {
                 .unwrap()
                 .1;
             assert_eq!(
-                upstream, next,
+                &back.upstream, next,
                 "an upstream gradient is the next one's downstream"
             );
         }
     }
-    let logits = &seen.upstreams[0].2;
+    let logits = &seen.upstreams[0].output;
     let manual = logits
         .chunks_exact(4)
-        .zip(seen.upstreams[0].3.chunks_exact(4))
+        .zip(seen.upstreams[0].upstream.chunks_exact(4))
         .all(|(logits, upstream)| {
             let total: f32 = logits.iter().map(|logit| logit.exp()).sum();
             let differs = |(logit, slope): (&f32, &f32)| (logit.exp() / total - slope).abs();

@@ -151,7 +151,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
     fn convolution(slide in slides(), groups in 1usize..4, ins in 1usize..4, outs in 1usize..4, bias: bool, seed: u64) {

@@ -44,7 +44,8 @@ pub struct Excluded {
     pub place: String,
 }
 
-/// A thread's memory. Its size depends on the network and the micro-batch, never on the logical batch.
+/// A thread's memory. Its size depends on the network and the micro-batch, never on the logical batch, unless a layer
+/// mixes examples and has to see them all.
 pub(crate) struct Worker {
     capacity: usize,
     space: Workspace,

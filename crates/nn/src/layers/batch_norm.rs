@@ -12,7 +12,8 @@ use crate::shape::Shape;
 /// Normalises with the statistics of the batch in training, and with running ones in use.
 ///
 /// An example's output depends on all others, so no example has a gradient of its own. The statistics of a batch
-/// travel in the gradient's places for the running ones; [`update_statistics`] takes them from there.
+/// travel in the gradient's places for the running ones; [`update_statistics`] takes them from there. An example left
+/// out because it is not finite still counts in the statistics, with zeros in place of its input.
 ///
 /// # Source
 /// Ioffe and Szegedy 2015, "Batch Normalization", algorithms 1 and 2; PyTorch's `BatchNorm2d` and `BatchNorm1d`.

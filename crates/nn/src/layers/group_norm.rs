@@ -79,14 +79,15 @@ impl GroupNorm {
         let squares = &mut rest[..self.channels];
         moments(input, shift, sums, squares);
         let (pixels, width) = (self.pixels as f64, self.group_channels());
+        let share = 1.0 / pixels;
         let (means, inverses) = statistics.split_at_mut(self.groups);
         for group in 0..self.groups {
             let channels = group * width..(group + 1) * width;
-            let channel_mean = |channel: usize| f64::from(shift[channel]) + f64::from(sums[channel]) / pixels;
+            let channel_mean = |channel: usize| f64::from(shift[channel]) + f64::from(sums[channel]) * share;
             let mean = channels.clone().map(channel_mean).sum::<f64>() / width as f64;
             let squares = channels.map(|channel| {
                 let (sum, between) = (f64::from(sums[channel]), channel_mean(channel) - mean);
-                (f64::from(squares[channel]) - sum * sum / pixels) + pixels * between * between
+                (f64::from(squares[channel]) - sum * sum * share) + pixels * between * between
             });
             let variance = squares.sum::<f64>() / (pixels * width as f64);
             // A comparison that rounding below zero fails and NaN passes.
@@ -94,6 +95,13 @@ impl GroupNorm {
             means[group] = mean as f32;
             inverses[group] = (1.0 / (variance + EPSILON).sqrt()) as f32;
         }
+    }
+}
+
+/// Gives every channel the value of its group.
+fn spread(groups: &[f32], width: usize, channels: &mut [f32]) {
+    for (channels, group) in channels.chunks_exact_mut(width).zip(groups) {
+        channels.fill(*group);
     }
 }
 
@@ -134,11 +142,9 @@ impl Layer for GroupNorm {
             let (center, rest) = memory.scratch.split_at_mut(channels);
             let (scale, rest) = rest.split_at_mut(channels);
             let offset = &mut rest[..channels];
-            for channel in 0..channels {
-                center[channel] = means[channel / width];
-                scale[channel] = inverses[channel / width];
-                offset[channel] = 0.0;
-            }
+            spread(means, width, center);
+            spread(inverses, width, scale);
+            offset.fill(0.0);
             if self.affine {
                 let (weight, bias) = weights.parameters.split_at(channels);
                 scale
@@ -174,9 +180,7 @@ impl Layer for GroupNorm {
             let (means, inverses) = statistics.split_at(self.groups);
             let (products, sums) = gradients.split_at_mut(channels);
             let (center, rest) = memory.scratch.split_at_mut(channels);
-            for (channel, center) in center.iter_mut().enumerate() {
-                *center = means[channel / width];
-            }
+            spread(means, width, center);
             gradient_sums(input, upstream, center, sums, products);
             if let Some(downstream) = downstream.as_mut().and_then(|examples| examples.next()) {
                 let (by_gradient, rest) = rest.split_at_mut(channels);
@@ -213,8 +217,8 @@ impl Layer for GroupNorm {
                 pull_back(input, upstream, lines, downstream);
             }
             // From sums around the mean to the gradient of the scale.
-            for (channel, product) in products.iter_mut().enumerate() {
-                *product *= inverses[channel / width];
+            for (products, inverse) in products.chunks_exact_mut(width).zip(inverses) {
+                products.iter_mut().for_each(|product| *product *= inverse);
             }
         }
     }

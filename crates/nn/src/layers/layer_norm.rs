@@ -1,7 +1,7 @@
 //! Layer normalisation: every feature vector gets mean zero and variance one.
 
 use crate::error::Result;
-use crate::kernel::elementwise::dot;
+use crate::kernel::elementwise::{dot, squared_norm, sum};
 use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON, Kept};
@@ -54,16 +54,6 @@ impl LayerNorm {
     fn scale<'a>(&self, weights: &Weights<'a>) -> Option<&'a [f32]> {
         self.affine.then(|| &weights.parameters[..self.features])
     }
-}
-
-/// Mean and inverse deviation of one feature vector.
-fn statistics(row: &[f32]) -> (f32, f32) {
-    let count = row.len() as f64;
-    let mean = row.iter().map(|&value| f64::from(value)).sum::<f64>() / count;
-    let square = |value: f64| value * value;
-    let squares = row.iter().map(|&value| square(f64::from(value) - mean));
-    let variance = squares.sum::<f64>() / count;
-    (mean as f32, (1.0 / (variance + EPSILON).sqrt()) as f32)
 }
 
 /// Adds one row's part to the gradients of scale and shift, and leaves the normalised row and the scaled gradient.
@@ -125,13 +115,16 @@ impl Layer for LayerNorm {
             .chunks_exact(features)
             .zip(output.chunks_exact_mut(features));
         for (index, (input, output)) in rows.enumerate() {
-            let (mean, inverse) = statistics(input);
+            let mean = sum(input) / features as f32;
+            for (output, value) in output.iter_mut().zip(input) {
+                *output = value - mean;
+            }
+            let variance = squared_norm(output) / features as f32;
+            let inverse = 1.0 / (variance + EPSILON as f32).sqrt();
             let (example, step) = (index / self.steps, index % self.steps);
             let at = example * self.block() + 2 * features + 2 * step;
             memory.tape[at..at + 2].copy_from_slice(&[mean, inverse]);
-            for (output, value) in output.iter_mut().zip(input) {
-                *output = (value - mean) * inverse;
-            }
+            output.iter_mut().for_each(|output| *output *= inverse);
             if self.affine {
                 let (scale, shift) = weights.parameters.split_at(features);
                 for ((output, scale), shift) in output.iter_mut().zip(scale).zip(shift) {
@@ -168,7 +161,7 @@ impl Layer for LayerNorm {
                     continue;
                 };
                 let (normal, scaled) = memory.scratch[..2 * features].split_at(features);
-                let mean = scaled.iter().sum::<f32>() / features as f32;
+                let mean = sum(scaled) / features as f32;
                 let slope = dot(normal, scaled) / features as f32;
                 for ((downstream, normal), scaled) in downstream.iter_mut().zip(normal).zip(scaled) {
                     *downstream = (scaled - mean - normal * slope) * noted.1;

@@ -1,6 +1,8 @@
 //! What the tests share: random data, a one-at-a-time reference, and the error measure.
 #![allow(dead_code)]
 
+pub mod layer_run;
+
 use muffle_nn::config::Entry;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose, Shape};

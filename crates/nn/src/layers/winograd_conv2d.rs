@@ -173,11 +173,9 @@ impl Layer for WinogradConv2d {
             } else {
                 let kept = &mut memory.tape[example * self.kept_len()..][..self.kept_len()];
                 let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
-                gradient.fill(0.0);
                 let scratch = self.scratch(memory.scratch);
-                let examples = example..example + 1;
                 self.winograd
-                    .weight_gradient(input, upstream, examples, None, gradient, scratch);
+                    .example_gradient(input, upstream, example, gradient, scratch);
                 weight_norms[example] = squared_norm(gradient);
                 bias_gradient
             };

@@ -14,7 +14,7 @@ const GROUP: usize = 4;
 /// Lines between the products of one position and the next.
 pub(super) const PRODUCTS: usize = apart(GROUP * LANES);
 
-/// gradient += transform of (sum over tiles of input ⊗ upstream, for each position)
+/// gradient = or += transform of (sum over tiles of input ⊗ upstream, for each position)
 pub(super) struct WeightGradient<'a, F, const TILE: usize, const TAPS: usize> {
     pub(super) transform: PhantomData<F>,
     /// Tiles in the block.
@@ -29,6 +29,8 @@ pub(super) struct WeightGradient<'a, F, const TILE: usize, const TAPS: usize> {
     pub(super) products: &'a mut [Line],
     /// `[kernel row][kernel column][in channel][out channel]`
     pub(super) gradient: &'a mut [f32],
+    /// What becomes of what the gradient holds.
+    pub(super) mode: Mode,
 }
 
 impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
@@ -81,7 +83,7 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                             self.gradient,
                             to,
                             LANES,
-                            Mode::Add,
+                            self.mode,
                         );
                         continue;
                     }
@@ -101,10 +103,13 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                     );
                     for (index, patch) in patch.as_flattened().iter().enumerate() {
                         let gradient = &mut self.gradient[index * tap + first..][..width];
-                        gradient
-                            .iter_mut()
-                            .zip(patch)
-                            .for_each(|(gradient, patch)| *gradient += patch);
+                        for (gradient, patch) in gradient.iter_mut().zip(patch) {
+                            *gradient = if self.mode == Mode::Add {
+                                *gradient + patch
+                            } else {
+                                *patch
+                            };
+                        }
                     }
                 }
             }

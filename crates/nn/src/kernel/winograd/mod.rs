@@ -23,7 +23,7 @@ use self::grid::Grid;
 use self::product::Product;
 use self::scheme::{FourByThree, Scheme, TwoByFive, TwoByThree};
 use self::tiles::{Gather, Scatter};
-use self::transform::{Gradient, Input, Output, Upstream, Weight};
+use self::transform::{Gradient, Input, Mode, Output, Upstream, Weight};
 use self::weights::TransformWeights;
 use super::instructions::dispatch;
 use super::line::{LANES, Line, apart, panels};
@@ -186,9 +186,26 @@ impl Winograd {
         gradient: &mut [f32],
         scratch: &mut [Line],
     ) {
+        let mode = Mode::Add;
         with_scheme!(
             self,
-            weight_gradient(self, input, upstream, examples, factors, gradient, scratch)
+            weight_gradient(self, input, upstream, examples, factors, gradient, mode, scratch)
+        );
+    }
+
+    /// Overwrites `gradient` with the weight gradient of one example of a batch.
+    pub fn example_gradient(
+        &self,
+        input: &[f32],
+        upstream: &[f32],
+        example: usize,
+        gradient: &mut [f32],
+        scratch: &mut [Line],
+    ) {
+        let (examples, mode) = (example..example + 1, Mode::Overwrite);
+        with_scheme!(
+            self,
+            weight_gradient(self, input, upstream, examples, None, gradient, mode, scratch)
         );
     }
 }
@@ -295,6 +312,7 @@ fn transform_weights<
     });
 }
 
+#[allow(clippy::too_many_arguments)]
 fn weight_gradient<
     S: Scheme<TILE, OUTPUTS, TAPS>,
     const TILE: usize,
@@ -307,6 +325,7 @@ fn weight_gradient<
     examples: Range<usize>,
     factors: Option<&[f32]>,
     gradient: &mut [f32],
+    mode: Mode,
     scratch: &mut [Line],
 ) {
     let (input_grid, output_grid) = winograd.forward;
@@ -319,6 +338,7 @@ fn weight_gradient<
     let tiles = examples.start * input_grid.tiles()..examples.end * input_grid.tiles();
     let (patch, scratch) = scratch.split_at_mut(TILE * TILE * in_panels.max(out_panels));
     let (products, scratch) = scratch.split_at_mut(TILE * TILE * gradient::PRODUCTS);
+    let mut mode = mode;
     for (first, count) in blocks(tiles, gradient_block(in_panels.max(out_panels))) {
         let (input_tiles, scratch) = scratch.split_at_mut(TILE * TILE * apart(in_panels * count));
         let upstream_tiles = &mut scratch[..TILE * TILE * apart(out_panels * count)];
@@ -351,7 +371,9 @@ fn weight_gradient<
             upstream: upstream_tiles,
             products,
             gradient,
+            mode,
         });
+        mode = Mode::Add;
     }
 }
 

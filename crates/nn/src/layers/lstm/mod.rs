@@ -8,8 +8,7 @@ mod prepared;
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, squared_norm};
-use crate::kernel::gather::Start;
-use crate::kernel::panel::{COLUMNS, Left, product};
+use crate::kernel::panel::{COLUMNS, Left, Output, products};
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
 use crate::shape::Shape;
@@ -146,14 +145,20 @@ impl Layer for Lstm {
                 stride: row,
             };
             for group in 0..groups {
-                let mut gates = gates_of(&self.sizes, &layout, tape.gates, group, step);
-                for (gate, sums) in gates.iter_mut().enumerate() {
-                    let panel_len = self.sizes.forward_panel();
-                    let panel = &prepared.forward[(group * 4 + gate) * panel_len..][..panel_len];
-                    let bias = &prepared.bias[(gate * groups + group) * COLUMNS..][..COLUMNS];
-                    let panel = &panel[skip * COLUMNS..];
-                    product(left, panel, Start::Row(bias), sums, COLUMNS, COLUMNS);
-                }
+                let panels_len = 4 * self.sizes.forward_panel();
+                products(
+                    left,
+                    &prepared.forward[group * panels_len..][..panels_len],
+                    skip,
+                    Some(&prepared.bias[group * 4 * COLUMNS..][..4 * COLUMNS]),
+                    &mut tape.gates[layout.gate(group, step)..],
+                    Output {
+                        row_stride: COLUMNS,
+                        panel_stride: groups * layout.panel_stride(),
+                        columns: 4 * COLUMNS,
+                    },
+                );
+                let gates = gates_of(&self.sizes, &layout, tape.gates, group, step);
                 let [before, after] = tape
                     .cells
                     .get_disjoint_mut([layout.cell(step, group), layout.cell(step + 1, group)])
@@ -236,21 +241,27 @@ impl Layer for Lstm {
                 stride: layout.gradient_stride(),
             };
             if step > 0 {
-                for (panel, target) in prepared
-                    .hidden
-                    .chunks_exact(self.sizes.backward_panel())
-                    .zip(hidden_gradient.chunks_exact_mut(layout.block()))
-                {
-                    product(left, panel, Start::Zero, target, COLUMNS, COLUMNS);
-                }
+                let place = Output {
+                    row_stride: COLUMNS,
+                    panel_stride: layout.block(),
+                    columns: padded,
+                };
+                products(left, prepared.hidden, 0, None, hidden_gradient, place);
             }
             if let Some(downstream) = &mut downstream {
-                let panels = prepared.input.chunks_exact(self.sizes.backward_panel());
-                for (index, panel) in panels.enumerate() {
-                    let width = COLUMNS.min(inputs - index * COLUMNS);
-                    let target = &mut downstream[step * inputs + index * COLUMNS..];
-                    product(left, panel, Start::Zero, target, steps * inputs, width);
-                }
+                let place = Output {
+                    row_stride: steps * inputs,
+                    panel_stride: COLUMNS,
+                    columns: inputs,
+                };
+                products(
+                    left,
+                    prepared.input,
+                    0,
+                    None,
+                    &mut downstream[step * inputs..],
+                    place,
+                );
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The `muffle` binary: parse, check, call, print.
 
+mod bench;
+
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -15,13 +17,17 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Bench(bench::Arguments),
+}
 
 /// Bad input ends with this code, as bad arguments do in clap.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let result: CommandResult = match Arguments::parse().command {};
+    let result: CommandResult = match &Arguments::parse().command {
+        Command::Bench(arguments) => bench::run(arguments),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,3 +1,6 @@
-//! Private learning.
+//! Private learning: what turns per-example gradients into a model with a defended epsilon.
 
+pub mod bench;
+pub mod mechanism;
 pub mod noise;
+pub mod optimizer;

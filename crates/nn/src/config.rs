@@ -4,19 +4,31 @@ use crate::error::Result;
 use crate::layer::Layer;
 use crate::layers::Context;
 use crate::layers::activation::Activation;
+use crate::layers::average_pool::AveragePool;
+use crate::layers::batch_norm::BatchNorm;
+use crate::layers::conv_transpose2d::{ConvTranspose2d, Stretch};
 use crate::layers::conv2d::Conv2d;
 use crate::layers::dense::Dense;
+use crate::layers::depthwise_conv2d::DepthwiseConv2d;
+use crate::layers::dropout::Dropout;
+use crate::layers::embedding::Embedding;
 use crate::layers::flatten::Flatten;
+use crate::layers::global_average_pool::GlobalAveragePool;
+use crate::layers::group_norm::GroupNorm;
+use crate::layers::layer_norm::LayerNorm;
 use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
+use crate::layers::reshape::Reshape;
 use crate::layers::window::{Extent, Window};
+use crate::layers::winograd_conv2d::WinogradConv2d;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 /// One piece of a network, with the name it has there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`.
+    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`. An
+    /// empty name leaves no trace: what is inside is named as if it stood outside.
     pub name: Option<String>,
     /// What it is.
     pub piece: Piece,
@@ -71,6 +83,8 @@ impl From<Activation> for Piece {
 }
 
 /// Nodes that each sum what their incoming edges bring; the output is the concatenation of some of them.
+///
+/// What lies on the edge from node 0 to node 2 is named `0_2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Edges between nodes; node 0 is the input, and edges lead from lower to higher numbers.
@@ -133,8 +147,74 @@ pub enum LayerConfig {
         #[serde(default = "zero")]
         padding: Extent,
     },
+    /// Transposed convolution.
+    #[serde(rename = "conv-transpose2d")]
+    ConvTranspose2d {
+        /// Outputs.
+        channels: usize,
+        /// Window.
+        kernel: Extent,
+        /// Distance between the windows of neighbouring inputs.
+        #[serde(default = "one")]
+        stride: Extent,
+        /// Border cut off from the output.
+        #[serde(default = "zero")]
+        padding: Extent,
+        /// Rows and columns added below and to the right.
+        #[serde(default = "zero")]
+        output_padding: Extent,
+        /// Whether to add a bias.
+        #[serde(default = "yes")]
+        bias: bool,
+    },
+    /// Mean under a window; padding counts as zeros.
+    AveragePool {
+        /// Window.
+        kernel: Extent,
+        /// Step of the window; the window itself if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stride: Option<Extent>,
+        /// Border of zeros.
+        #[serde(default = "zero")]
+        padding: Extent,
+    },
+    /// Mean over all pixels of an image, or all steps of a sequence.
+    GlobalAveragePool,
+    /// Values set to zero at random in training.
+    Dropout {
+        /// Probability to drop a value.
+        rate: f32,
+    },
+    /// Normalisation over groups of channels of one example.
+    GroupNorm {
+        /// Groups; they must divide the channels.
+        groups: usize,
+        /// Whether to add a trainable scale and shift.
+        #[serde(default = "yes")]
+        affine: bool,
+    },
+    /// Normalisation over the features of one vector.
+    LayerNorm {
+        /// Whether to add a trainable scale and shift.
+        #[serde(default = "yes")]
+        affine: bool,
+    },
+    /// Normalisation over the batch: for training without privacy only.
+    BatchNorm,
+    /// Token numbers to feature vectors.
+    Embedding {
+        /// Number of tokens.
+        tokens: usize,
+        /// Features of each.
+        features: usize,
+    },
     /// Image or sequence to vector.
     Flatten,
+    /// Another shape for the same values, in PyTorch's order.
+    Reshape {
+        /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
+        shape: Vec<usize>,
+    },
     /// Long short-term memory.
     Lstm {
         /// Size of the hidden state.
@@ -161,6 +241,16 @@ fn one_group() -> usize {
     1
 }
 
+/// The largest integer inside a value.
+fn largest(value: &toml::Value) -> usize {
+    match value {
+        toml::Value::Integer(number) => usize::try_from(*number).unwrap_or(0),
+        toml::Value::Array(values) => values.iter().map(largest).max().unwrap_or(0),
+        toml::Value::Table(table) => table.values().map(largest).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 impl LayerConfig {
     /// Kind, as written in model files.
     pub fn kind(&self) -> &'static str {
@@ -168,9 +258,24 @@ impl LayerConfig {
             LayerConfig::Dense { .. } => "dense",
             LayerConfig::Conv2d { .. } => "conv2d",
             LayerConfig::MaxPool { .. } => "max-pool",
+            LayerConfig::ConvTranspose2d { .. } => "conv-transpose2d",
+            LayerConfig::AveragePool { .. } => "average-pool",
+            LayerConfig::GlobalAveragePool => "global-average-pool",
+            LayerConfig::Dropout { .. } => "dropout",
+            LayerConfig::GroupNorm { .. } => "group-norm",
+            LayerConfig::LayerNorm { .. } => "layer-norm",
+            LayerConfig::BatchNorm => "batch-norm",
+            LayerConfig::Embedding { .. } => "embedding",
             LayerConfig::Flatten => "flatten",
+            LayerConfig::Reshape { .. } => "reshape",
             LayerConfig::Lstm { .. } => "lstm",
         }
+    }
+
+    /// The largest number among the options.
+    pub fn largest_number(&self) -> usize {
+        // What TOML cannot write is beyond any limit.
+        toml::Value::try_from(self).map_or(usize::MAX, |value| largest(&value))
     }
 
     /// Builds the layer for the shape that flows into it.
@@ -191,6 +296,12 @@ impl LayerConfig {
                 bias,
             } => {
                 let window = Window::new(context, kernel, stride, padding)?;
+                if groups > 1 && groups == window.channels && groups == channels {
+                    return Ok(Box::new(DepthwiseConv2d::new(window, bias)));
+                }
+                if WinogradConv2d::suits(&window, channels, groups) {
+                    return Ok(Box::new(WinogradConv2d::new(window, channels, bias)));
+                }
                 Box::new(Conv2d::new(context, channels, window, groups, bias)?)
             }
             LayerConfig::MaxPool {
@@ -198,7 +309,42 @@ impl LayerConfig {
                 stride,
                 padding,
             } => Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?),
+            LayerConfig::ConvTranspose2d {
+                channels,
+                kernel,
+                stride,
+                padding,
+                output_padding,
+                bias,
+            } => {
+                let stretch = Stretch {
+                    kernel,
+                    stride,
+                    padding,
+                    output_padding,
+                };
+                Box::new(ConvTranspose2d::new(context, channels, stretch, bias)?)
+            }
+            LayerConfig::AveragePool {
+                kernel,
+                stride,
+                padding,
+            } => Box::new(AveragePool::new(
+                context,
+                kernel,
+                stride.unwrap_or(kernel),
+                padding,
+            )?),
+            LayerConfig::GlobalAveragePool => Box::new(GlobalAveragePool::new(context)?),
+            LayerConfig::Dropout { rate } => Box::new(Dropout::new(context, rate)?),
+            LayerConfig::GroupNorm { groups, affine } => Box::new(GroupNorm::new(context, groups, affine)?),
+            LayerConfig::LayerNorm { affine } => Box::new(LayerNorm::new(context, affine)?),
+            LayerConfig::BatchNorm => Box::new(BatchNorm::new(context)?),
+            LayerConfig::Embedding { tokens, features } => {
+                Box::new(Embedding::new(context, tokens, features)?)
+            }
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
+            LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
         })
     }

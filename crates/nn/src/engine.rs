@@ -13,6 +13,9 @@ use crate::workspace::{Buffer, Step, buffer};
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Values of the gradient a thread works on at a time between steps.
+const CHUNK: usize = 1 << 14;
+
 /// How an engine runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -58,18 +61,15 @@ pub struct Engine {
     pool: rayon::ThreadPool,
     workers: Vec<Worker>,
     prepared: Buffer,
+    /// Whether a layer must see the whole batch at once.
+    mixes: bool,
 }
 
 impl Engine {
     /// Lays out memory and starts the threads.
     pub fn new(network: Arc<Network>, options: Options) -> Result<Engine> {
-        if options.purpose == Purpose::PerExample
-            && let Some(node) = network.mixing_layer()
-        {
-            return Err(Error::MixesExamples {
-                layer: node.name.clone(),
-                kind: node.kind(),
-            });
+        if options.purpose == Purpose::PerExample {
+            refuse_mixing(&network)?;
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = match options.threads {
@@ -86,12 +86,9 @@ impl Engine {
             Some(threads) => threads,
             None => cores,
         };
-        // A layer that looks at the whole batch must see it whole.
-        let threads = if network.mixing_layer().is_some() {
-            1
-        } else {
-            threads
-        };
+        // In training, a layer that looks at the whole batch must see it whole: on one thread, in one micro-batch.
+        let mixes = options.purpose == Purpose::Plain && network.mixing_layer().is_some();
+        let threads = if mixes { 1 } else { threads };
         if options.micro_batch == Some(0) {
             return Err(Error::Options(
                 "micro-batch: 0 examples; use 1 or more".to_string(),
@@ -116,6 +113,7 @@ impl Engine {
             pool,
             workers,
             prepared,
+            mixes,
         })
     }
 
@@ -245,6 +243,15 @@ impl Engine {
         &self.workers[0].gradient
     }
 
+    /// Works on the sum in place, in parallel: `work(first, chunk)` for every chunk that starts at coordinate `first`.
+    pub fn for_each_chunk(&mut self, work: &(dyn Fn(usize, &mut [f32]) + Sync)) {
+        let gradient = &mut self.workers[0].gradient;
+        self.pool.install(|| {
+            let chunks = gradient.par_chunks_mut(CHUNK).enumerate();
+            chunks.for_each(|(index, chunk)| work(index * CHUNK, chunk));
+        });
+    }
+
     fn check_purpose(&self, wanted: Purpose) -> Result<()> {
         if self.options.purpose == wanted {
             return Ok(());
@@ -299,6 +306,14 @@ impl Engine {
         for index in 0..examples.len() {
             loss.check(self.network.output(), examples.target(index))?;
         }
+        if self.mixes {
+            if let Task::Visit(_) = task {
+                refuse_mixing(&self.network)?;
+            }
+            for worker in &mut self.workers {
+                worker.reserve(&self.network, &self.plan, self.options.purpose, examples.len());
+            }
+        }
         self.prepare(parameters);
         let Engine {
             network,
@@ -336,8 +351,6 @@ impl Engine {
 
     /// Adds the threads' sums to the first, in order.
     fn reduce(&mut self) {
-        /// Values a thread adds up at a time.
-        const CHUNK: usize = 1 << 14;
         let Some((first, others)) = self.workers.split_first_mut() else {
             return;
         };
@@ -352,6 +365,17 @@ impl Engine {
                     }
                 });
         });
+    }
+}
+
+/// Refuses networks whose examples have no gradients of their own.
+fn refuse_mixing(network: &Network) -> Result<()> {
+    match network.mixing_layer() {
+        Some(node) => Err(Error::MixesExamples {
+            layer: node.name.clone(),
+            kind: node.kind(),
+        }),
+        None => Ok(()),
     }
 }
 

@@ -44,7 +44,7 @@ impl Batch {
             if classes.is_empty() {
                 inputs.is_empty()
             } else {
-                inputs.len() % classes.len() == 0
+                inputs.len().is_multiple_of(classes.len())
             },
             "{} values for {} examples",
             inputs.len(),

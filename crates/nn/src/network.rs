@@ -1,10 +1,12 @@
 //! A network: layers joined by edges, and the list of its tensors. It holds no weights.
 
-use crate::config::{Entry, Graph, Piece};
+use crate::config::{Entry, Graph, LayerConfig, Piece};
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Role, Tensor};
 use crate::layers::activation::Activation;
+use crate::limits;
 use crate::shape::Shape;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// What happens at a node.
@@ -63,6 +65,7 @@ pub struct Parameter {
 pub struct Network {
     nodes: Vec<Node>,
     edges: Vec<Shape>,
+    edges_len: usize,
     output: usize,
     parameters: Vec<Parameter>,
 }
@@ -75,14 +78,38 @@ impl Network {
                 "the input shape {input} holds no values"
             )));
         }
+        if limits::product(&input.sizes(), limits::EDGE).is_none() {
+            return Err(Error::Description(format!(
+                "the input shape {input} holds more than {} values",
+                limits::EDGE
+            )));
+        }
         let mut network = Network {
             nodes: Vec::new(),
             edges: vec![input],
+            edges_len: input.len(),
             output: 0,
             parameters: Vec::new(),
         };
         network.output = network.sequence(layers, "", 0)?;
+        network.check_names()?;
         Ok(network)
+    }
+
+    /// Weight files know tensors by their names alone.
+    fn check_names(&self) -> Result<()> {
+        let mut seen = HashSet::new();
+        match self
+            .parameters
+            .iter()
+            .find(|parameter| !seen.insert(&parameter.name))
+        {
+            None => Ok(()),
+            Some(parameter) => Err(Error::Description(format!(
+                "two tensors are called `{}`; give their layers different names",
+                parameter.name
+            ))),
+        }
     }
 
     /// The nodes, each after those it reads from.
@@ -157,14 +184,10 @@ impl Network {
 
     fn piece(&mut self, piece: &Piece, name: &str, input: usize) -> Result<usize> {
         match piece {
-            Piece::Layer(config) => {
-                let layer = config.build(name, self.edges[input])?;
-                let shape = layer.output();
-                Ok(self.push(name, Operation::Layer(layer), vec![input], shape))
-            }
+            Piece::Layer(config) => self.layer(config, name, input),
             Piece::Activation(activation) => {
                 let shape = self.edges[input];
-                Ok(self.push(name, Operation::Activation(*activation), vec![input], shape))
+                self.push(name, Operation::Activation(*activation), vec![input], shape)
             }
             Piece::Sequential(entries) => self.sequence(entries, name, input),
             Piece::Sum(branches) => {
@@ -177,6 +200,35 @@ impl Network {
             }
             Piece::Graph(graph) => self.graph(graph, name, input),
         }
+    }
+
+    fn layer(&mut self, config: &LayerConfig, name: &str, input: usize) -> Result<usize> {
+        let shape = self.edges[input];
+        let refuse = |reason: String| {
+            Err(Error::Shape {
+                layer: name.to_string(),
+                kind: config.kind(),
+                input: shape,
+                reason,
+            })
+        };
+        let (number, most) = (config.largest_number(), limits::OPTION);
+        if number > most {
+            return refuse(format!(
+                "one of its options is {number}; the largest number allowed is {most}"
+            ));
+        }
+        let layer = config.build(name, shape)?;
+        for Tensor { name, sizes, .. } in layer.tensors() {
+            if limits::product(&sizes, limits::PARAMETERS).is_none() {
+                return refuse(format!(
+                    "its {name} of sizes {sizes:?} would be more than {} values",
+                    limits::PARAMETERS
+                ));
+            }
+        }
+        let output = layer.output();
+        self.push(name, Operation::Layer(layer), vec![input], output)
     }
 
     fn branches(&mut self, branches: &[Entry], prefix: &str, input: usize) -> Result<Vec<usize>> {
@@ -206,7 +258,7 @@ impl Network {
         if edges.len() == 1 {
             return Ok(edges[0]);
         }
-        Ok(self.push(name, Operation::Sum, edges, first))
+        self.push(name, Operation::Sum, edges, first)
     }
 
     fn concat(&mut self, name: &str, edges: Vec<usize>) -> Result<usize> {
@@ -240,7 +292,7 @@ impl Network {
                 }
             };
         }
-        Ok(self.push(name, Operation::Concat, edges, shape))
+        self.push(name, Operation::Concat, edges, shape)
     }
 
     fn graph(&mut self, graph: &Graph, name: &str, input: usize) -> Result<usize> {
@@ -255,14 +307,15 @@ impl Network {
                         edge.from
                     ))
                 })?;
-                incoming.push(self.sequence(&edge.layers, &format!("{name}.{index}"), from)?);
+                let prefix = prefixed(name, &format!("{}_{node}", edge.from));
+                incoming.push(self.sequence(&edge.layers, &prefix, from)?);
             }
             if incoming.is_empty() {
                 return Err(Error::Description(format!(
                     "`{name}`: no edge leads to node {node}"
                 )));
             }
-            values.push(self.sum(&format!("{name}.node{node}"), incoming)?);
+            values.push(self.sum(&prefixed(name, &format!("node{node}")), incoming)?);
         }
         let outputs: Option<Vec<usize>> = graph
             .outputs
@@ -277,7 +330,20 @@ impl Network {
         }
     }
 
-    fn push(&mut self, name: &str, operation: Operation, inputs: Vec<usize>, shape: Shape) -> usize {
+    fn push(&mut self, name: &str, operation: Operation, inputs: Vec<usize>, shape: Shape) -> Result<usize> {
+        let length = limits::product(&shape.sizes(), limits::EDGE).unwrap_or(usize::MAX);
+        self.edges_len = self.edges_len.saturating_add(length);
+        if length > limits::EDGE || self.edges_len > limits::EDGES {
+            let values = if length > limits::EDGE {
+                limits::EDGE
+            } else {
+                limits::EDGES
+            };
+            return Err(Error::Description(format!(
+                "the network is too large: at `{name}`, with output shape {shape}, one example takes more than \
+                 {values} values"
+            )));
+        }
         let output = self.edges.len();
         self.edges.push(shape);
         let (begin, first) = (self.parameter_len(), self.parameters.len());
@@ -285,8 +351,14 @@ impl Network {
             for tensor in layer.tensors() {
                 let start = self.parameter_len();
                 let range = start..start + tensor.len();
+                if range.end > limits::PARAMETERS {
+                    return Err(Error::Description(format!(
+                        "the network is too large: at `{name}` its tensors hold more than {} values",
+                        limits::PARAMETERS
+                    )));
+                }
                 self.parameters.push(Parameter {
-                    name: format!("{name}.{}", tensor.name),
+                    name: prefixed(name, tensor.name),
                     tensor,
                     range,
                 });
@@ -301,15 +373,23 @@ impl Network {
             parameters,
             tensors,
         });
-        output
+        Ok(output)
     }
 }
 
+/// The full name of an entry: its own, or its position, behind the name of what it is part of.
 fn join(prefix: &str, entry: &Entry, index: usize) -> String {
-    let own = entry.name.clone().unwrap_or_else(|| index.to_string());
-    if prefix.is_empty() {
-        own
-    } else {
-        format!("{prefix}.{own}")
+    match &entry.name {
+        Some(name) => prefixed(prefix, name),
+        None => prefixed(prefix, &index.to_string()),
+    }
+}
+
+/// An empty name leaves no trace, so that an arrangement PyTorch code writes as a formula stays out of the names.
+fn prefixed(prefix: &str, name: &str) -> String {
+    match (prefix, name) {
+        ("", name) => name.to_string(),
+        (prefix, "") => prefix.to_string(),
+        (prefix, name) => format!("{prefix}.{name}"),
     }
 }

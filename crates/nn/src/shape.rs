@@ -63,12 +63,20 @@ impl Shape {
 
     /// Number of values in one example.
     pub fn len(&self) -> usize {
-        self.sizes().iter().product()
+        match *self {
+            Shape::Vector(features) => features,
+            Shape::Sequence { steps, features } => steps * features,
+            Shape::Image {
+                height,
+                width,
+                channels,
+            } => height * width * channels,
+        }
     }
 
     /// Whether an example of this shape holds nothing.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.sizes().contains(&0)
     }
 }
 

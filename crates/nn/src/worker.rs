@@ -44,7 +44,8 @@ pub struct Excluded {
     pub place: String,
 }
 
-/// A thread's memory. Its size depends on the network and the micro-batch, never on the logical batch.
+/// A thread's memory. Its size depends on the network and the micro-batch, never on the logical batch, unless a layer
+/// mixes examples and has to see them all.
 pub(crate) struct Worker {
     capacity: usize,
     space: Workspace,
@@ -75,6 +76,13 @@ impl Worker {
             gradient: buffer(if trains { network.parameter_len() } else { 0 }),
             loss: 0.0,
             excluded: Vec::new(),
+        }
+    }
+
+    /// Makes room for a micro-batch of `examples`.
+    pub fn reserve(&mut self, network: &Network, plan: &Plan, purpose: Purpose, examples: usize) {
+        if examples > self.capacity {
+            *self = Worker::new(network, plan, purpose, examples);
         }
     }
 
@@ -114,6 +122,9 @@ impl Worker {
             step.examples.read(pass.first_example + example, input);
         }
         self.excluded_here.fill(false);
+        if task.purpose() != Purpose::Evaluate && step.network.mixing_layer().is_some() {
+            self.exclude_inputs(step, pass);
+        }
         // An example that is not finite is replaced by zeros and the micro-batch runs again without it: rare, and no
         // layer has to know.
         let loss = loop {
@@ -166,11 +177,22 @@ impl Worker {
         }
     }
 
-    /// Sum of the losses, with their gradients written at the output; `None` if an example had to be left out just now.
+    /// Leaves out the examples whose input is not finite, before a layer that mixes examples spreads them.
+    fn exclude_inputs(&mut self, step: &Step, pass: &Pass) {
+        let width = step.plan.buffers[0];
+        for example in 0..pass.batch {
+            let input = &self.space.values[0][example * width..][..width];
+            if !input.iter().all(|value| value.is_finite()) {
+                self.exclude(step, pass, example, "the input");
+            }
+        }
+    }
+
+    /// Sum of the losses, with their gradients written at the output; `None` if examples had to be left out just now.
     fn losses(&mut self, step: &Step, pass: &Pass) -> Option<f64> {
         let buffer = step.plan.output;
         let width = step.plan.buffers[buffer];
-        let mut sum = 0.0;
+        let (mut sum, mut complete) = (0.0, true);
         for example in 0..pass.batch {
             let output = &self.space.values[buffer][example * width..][..width];
             let gradient = &mut self.space.gradients[buffer][example * width..][..width];
@@ -182,28 +204,32 @@ impl Worker {
             let loss = step.loss.evaluate(output, target, gradient);
             if !loss.is_finite() {
                 self.exclude(step, pass, example, "the loss");
-                return None;
+                complete = false;
             }
             sum += f64::from(loss);
         }
-        Some(sum)
+        complete.then_some(sum)
     }
 
-    /// Leaves out the first example whose gradient is not finite; whether there was one.
+    /// Leaves out the examples whose gradient is not finite; whether there were any.
+    ///
+    /// An example left out before is not looked at again: zeros stand in its place, and if even they have no finite
+    /// gradient, then the parameters are at fault and no data.
     fn exclude_norms(&mut self, step: &Step, pass: &Pass) -> bool {
         let parameters = step.network.parameters();
-        let norms = &self.norms[..parameters.len() * pass.batch];
-        let Some(position) = norms.iter().position(|norm| !norm.is_finite()) else {
-            return false;
-        };
-        let (tensor, example) = (position / pass.batch, position % pass.batch);
-        self.exclude(
-            step,
-            pass,
-            example,
-            &format!("the gradient of `{}`", parameters[tensor].name),
-        );
-        true
+        let mut found = false;
+        for example in 0..pass.batch {
+            let bad = |tensor: &usize| !self.norms[tensor * pass.batch + example].is_finite();
+            if self.excluded_here[example] {
+                continue;
+            }
+            if let Some(tensor) = (0..parameters.len()).find(bad) {
+                let place = format!("the gradient of `{}`", parameters[tensor].name);
+                self.exclude(step, pass, example, &place);
+                found = true;
+            }
+        }
+        found
     }
 
     /// Asks for the factors of every example; those left out get zero.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Setting, check};
 use muffle_nn::Shape;
-use muffle_nn::config::{Entry, LayerConfig};
+use muffle_nn::config::{Edge, Entry, Graph, LayerConfig, Piece};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
 
@@ -37,6 +37,55 @@ fn max_pool(kernel: usize, stride: usize) -> Entry {
         padding: Extent::Square(0),
     }
     .into()
+}
+
+fn average_pool(kernel: usize, stride: usize, padding: usize) -> Entry {
+    LayerConfig::AveragePool {
+        kernel: Extent::Square(kernel),
+        stride: Some(Extent::Square(stride)),
+        padding: Extent::Square(padding),
+    }
+    .into()
+}
+
+fn conv_transpose(channels: usize, kernel: usize, stride: usize, padding: usize, extra: usize) -> Entry {
+    LayerConfig::ConvTranspose2d {
+        channels,
+        kernel: Extent::Square(kernel),
+        stride: Extent::Square(stride),
+        padding: Extent::Square(padding),
+        output_padding: Extent::Square(extra),
+        bias: true,
+    }
+    .into()
+}
+
+fn group_norm(groups: usize, affine: bool) -> Entry {
+    LayerConfig::GroupNorm { groups, affine }.into()
+}
+
+fn flatten() -> Entry {
+    LayerConfig::Flatten.into()
+}
+
+fn relu() -> Entry {
+    Activation::Relu.into()
+}
+
+fn tanh() -> Entry {
+    Activation::Tanh.into()
+}
+
+fn piece(piece: Piece) -> Entry {
+    piece.into()
+}
+
+/// Layers between a first convolution, so that an input gradient is needed, and a last dense layer.
+fn on_images(layers: Vec<Entry>) {
+    let before = vec![conv(6, 3, 1, 1, 1, true), tanh()];
+    let after = vec![flatten(), dense(5)];
+    let layers = before.into_iter().chain(layers).chain(after).collect();
+    check(&Setting::layers(Shape::image(2, 8, 7), layers, 7));
 }
 
 #[test]
@@ -85,4 +134,242 @@ fn the_small_network() {
         dense(10),
     ];
     check(&Setting::layers(Shape::image(1, 28, 28), layers, 7));
+}
+
+#[test]
+fn dense_layers_over_time() {
+    let shape = Shape::Sequence {
+        steps: 6,
+        features: 5,
+    };
+    let layers = vec![dense(7), tanh(), dense(3), flatten(), dense(4)];
+    check(&Setting::layers(shape, layers, 7));
+}
+
+#[test]
+fn activations() {
+    let tempered = Activation::TemperedSigmoid {
+        scale: 1.5,
+        temperature: 3.0,
+        offset: 0.4,
+    };
+    for activation in [
+        Activation::Relu,
+        Activation::LeakyRelu { slope: 0.1 },
+        Activation::Tanh,
+        Activation::Sigmoid,
+        Activation::Selu,
+        Activation::Hardtanh,
+        tempered,
+    ] {
+        on_images(vec![activation.into()]);
+        // Twice in a row: the second must not overwrite what the first reads.
+        on_images(vec![activation.into(), activation.into()]);
+    }
+}
+
+#[test]
+fn pools() {
+    on_images(vec![max_pool(2, 1), max_pool(3, 2)]);
+    on_images(vec![average_pool(3, 2, 1)]);
+    on_images(vec![average_pool(2, 3, 0), relu()]);
+    let layers = vec![
+        conv(6, 3, 1, 1, 1, true),
+        LayerConfig::GlobalAveragePool.into(),
+        dense(5),
+    ];
+    check(&Setting::layers(Shape::image(2, 8, 7), layers, 7));
+}
+
+#[test]
+fn transposed_convolutions() {
+    on_images(vec![conv_transpose(4, 4, 2, 1, 0)]);
+    on_images(vec![conv_transpose(4, 3, 2, 1, 1), relu()]);
+    on_images(vec![conv_transpose(3, 1, 3, 0, 2)]);
+    // As the first layer nobody needs its input gradient.
+    let layers = vec![
+        conv_transpose(4, 4, 2, 1, 0),
+        relu(),
+        conv_transpose(2, 3, 1, 2, 0),
+        flatten(),
+        dense(5),
+    ];
+    check(&Setting::layers(Shape::image(3, 4, 5), layers, 7));
+}
+
+#[test]
+fn depthwise_convolutions() {
+    on_images(vec![conv(6, 3, 1, 1, 6, true)]);
+    on_images(vec![conv(6, 3, 2, 0, 6, false), relu()]);
+    on_images(vec![conv(12, 3, 2, 1, 6, true)]);
+    let wide = vec![conv(43, 3, 2, 1, 43, true), flatten(), dense(3)];
+    check(&Setting::layers(Shape::image(43, 5, 4), wide, 7));
+}
+
+#[test]
+fn dropout() {
+    on_images(vec![LayerConfig::Dropout { rate: 0.4 }.into()]);
+    on_images(vec![
+        LayerConfig::Dropout { rate: 0.0 }.into(),
+        LayerConfig::Dropout { rate: 0.7 }.into(),
+    ]);
+}
+
+#[test]
+fn normalisations() {
+    on_images(vec![group_norm(3, true), relu()]);
+    on_images(vec![group_norm(1, true)]);
+    on_images(vec![group_norm(6, false)]);
+    // Wider than one strip of channels, with a rest.
+    let layers = vec![
+        conv(45, 1, 1, 0, 1, false),
+        group_norm(5, true),
+        flatten(),
+        dense(3),
+    ];
+    check(&Setting::layers(Shape::image(2, 5, 4), layers, 7));
+    let layers = vec![dense(12), group_norm(3, true), dense(4)];
+    check(&Setting::layers(Shape::Vector(7), layers, 7));
+    for affine in [true, false] {
+        let norm: Entry = LayerConfig::LayerNorm { affine }.into();
+        let layers = vec![dense(9), norm.clone(), tanh(), dense(4)];
+        check(&Setting::layers(Shape::Vector(7), layers, 7));
+        let shape = Shape::Sequence {
+            steps: 4,
+            features: 6,
+        };
+        check(&Setting::layers(
+            shape,
+            vec![dense(5), norm, flatten(), dense(3)],
+            7,
+        ));
+    }
+    // A first layer with tensors and without an input gradient.
+    let layers = vec![group_norm(2, true), flatten(), dense(3)];
+    check(&Setting::layers(Shape::image(4, 3, 3), layers, 7));
+}
+
+#[test]
+fn embeddings() {
+    let embedding: Entry = LayerConfig::Embedding {
+        tokens: 6,
+        features: 4,
+    }
+    .into();
+    let token = |index: usize| ((index * index + index / 3) % 6) as f32;
+    let layers = vec![embedding.clone(), flatten(), dense(3)];
+    check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
+    let layers = vec![embedding, LayerConfig::GlobalAveragePool.into(), dense(3)];
+    check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
+}
+
+#[test]
+fn reshapes() {
+    let reshape = |shape: &[usize]| -> Entry {
+        LayerConfig::Reshape {
+            shape: shape.to_vec(),
+        }
+        .into()
+    };
+    on_images(vec![reshape(&[3, 16, 7]), conv(2, 2, 1, 0, 1, true)]);
+    on_images(vec![reshape(&[42, 8]), dense(3)]);
+    let layers = vec![
+        dense(24),
+        reshape(&[2, 3, 4]),
+        conv(2, 2, 1, 0, 1, true),
+        flatten(),
+    ];
+    check(&Setting::layers(Shape::Vector(5), layers, 7));
+}
+
+#[test]
+fn sums() {
+    let identity = || piece(Piece::Sequential(vec![]));
+    on_images(vec![
+        piece(Piece::Sum(vec![
+            piece(Piece::Sequential(vec![
+                conv(6, 3, 1, 1, 1, false),
+                group_norm(2, true),
+                relu(),
+                conv(6, 3, 1, 1, 1, false),
+            ])),
+            identity(),
+        ])),
+        relu(),
+    ]);
+    // Every value twice, then a second sum right behind the first.
+    on_images(vec![
+        piece(Piece::Sum(vec![identity(), identity()])),
+        piece(Piece::Sum(vec![conv(6, 1, 1, 0, 1, true), tanh(), identity()])),
+    ]);
+    // Branches straight from the network's input.
+    let branches = vec![
+        conv(3, 3, 1, 1, 1, true),
+        piece(Piece::Sequential(vec![conv(3, 1, 1, 0, 1, false), relu()])),
+    ];
+    let layers = vec![piece(Piece::Sum(branches)), flatten(), dense(4)];
+    check(&Setting::layers(Shape::image(2, 5, 6), layers, 7));
+}
+
+#[test]
+fn concatenations() {
+    on_images(vec![
+        piece(Piece::Concat(vec![
+            conv(3, 3, 1, 1, 1, true),
+            piece(Piece::Sequential(vec![conv(5, 1, 1, 0, 1, true), relu()])),
+            piece(Piece::Sequential(vec![])),
+        ])),
+        relu(),
+    ]);
+    let layers = vec![
+        dense(6),
+        piece(Piece::Concat(vec![dense(3), tanh(), dense(2)])),
+        dense(4),
+    ];
+    check(&Setting::layers(Shape::Vector(5), layers, 7));
+}
+
+#[test]
+fn graphs_with_dead_branches() {
+    let edge = |from: usize, to: usize, layers: Vec<Entry>| Edge { from, to, layers };
+    let edges = vec![
+        edge(0, 1, vec![conv(6, 3, 1, 1, 1, true), relu()]),
+        edge(0, 2, vec![]),
+        edge(1, 2, vec![conv(6, 1, 1, 0, 1, true)]),
+        edge(1, 3, vec![average_pool(3, 1, 1)]),
+        edge(2, 3, vec![]),
+        // Nobody reads node 4: its layers get no gradient.
+        edge(3, 4, vec![conv(6, 3, 1, 1, 1, true)]),
+    ];
+    for outputs in [vec![1, 3], vec![3], vec![3, 0, 1]] {
+        let edges = edges.clone();
+        on_images(vec![piece(Piece::Graph(Graph { edges, outputs })), relu()]);
+    }
+}
+
+#[test]
+fn nested_arrangements() {
+    let block = |channels: usize| {
+        piece(Piece::Sequential(vec![
+            piece(Piece::Sum(vec![
+                piece(Piece::Sequential(vec![
+                    conv(channels, 3, 1, 1, 1, false),
+                    group_norm(2, true),
+                ])),
+                piece(Piece::Concat(vec![
+                    conv(channels / 2, 1, 1, 0, 1, true),
+                    piece(Piece::Sequential(vec![piece(Piece::Sequential(vec![conv(
+                        channels / 2,
+                        3,
+                        1,
+                        1,
+                        1,
+                        true,
+                    )]))])),
+                ])),
+            ])),
+            relu(),
+        ]))
+    };
+    on_images(vec![block(6), block(4), max_pool(2, 2)]);
 }

@@ -29,6 +29,19 @@ pub fn scale_into(target: &mut [f32], factor: f32, source: &[f32]) {
     }
 }
 
+/// Sum, in partial sums so that the loop runs as wide as the machine.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn sum(values: &[f32]) -> f32 {
+    let (chunks, rest) = values.as_chunks::<32>();
+    let mut sums = [0.0f32; 32];
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += value;
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().sum::<f32>()
+}
+
 /// Sum of squares, in sixteen partial sums so that the loop runs as wide as the machine.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 pub fn squared_norm(values: &[f32]) -> f32 {

@@ -5,7 +5,9 @@
 //! (no im2col). The same sum serves the weight gradient with the tables swapped, and the input gradient with the
 //! image of upstream gradients.
 
-use super::gather_tiles::{self, COLUMNS};
+use super::gather_tiles;
+
+pub use super::gather_tiles::COLUMNS;
 
 /// Addresses relative to a base, with their largest value for one bounds check per call.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,16 @@
-//! The loops where the time goes. Plain slices in, plain slices out; nothing here knows of layers.
+//! The loops where the time goes: plain slices in, plain slices out, one thread, no allocation. Nothing here knows of
+//! layers.
 
+pub mod channels;
 pub mod dots;
 pub mod elementwise;
 pub mod gather;
 mod gather_tiles;
+mod instructions;
+pub mod line;
 pub mod math;
 pub mod matrix;
 pub mod panel;
+pub mod winograd;
+
+pub use line::{LANES, Line};

@@ -1,13 +1,14 @@
 //! Convolution over images, by [gather products](crate::kernel::gather): no patches are copied.
 
 use crate::error::Result;
-use crate::kernel::elementwise::{add, add_scaled, dot, squared_norm};
+use crate::kernel::elementwise::{add, add_scaled, squared_norm};
 use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
-use crate::kernel::matrix::{self, Matrix};
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
 use crate::layers::Context;
+use crate::layers::patch_gram;
 use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
+use crate::limits;
 use crate::shape::Shape;
 
 /// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
@@ -52,6 +53,20 @@ impl Conv2d {
                 window.channels
             ));
         }
+        let outputs = [channels, window.output_height, window.output_width];
+        let weights = [channels, window.channels / groups, window.taps()];
+        if limits::product(&outputs, limits::EDGE).is_none() {
+            return context.refuse(&format!(
+                "its output {outputs:?} would be more than {} values",
+                limits::EDGE
+            ));
+        }
+        if limits::product(&weights, limits::PARAMETERS).is_none() {
+            return context.refuse(&format!(
+                "its {channels} output channels would need more than {} weights",
+                limits::PARAMETERS
+            ));
+        }
         let (padded_width, step) = (window.width + 2 * window.padding.1, window.channels);
         let corners: Vec<u32> = (0..window.positions())
             .map(|position| {
@@ -68,7 +83,9 @@ impl Conv2d {
             })
             .collect::<Vec<u32>>();
         let padded_len = (window.height + 2 * window.padding.0) * padded_width * step;
-        let many = (LONG_SUM / window.positions()).max(1);
+        // Offsets are 32-bit numbers.
+        let most = (u32::MAX as usize / padded_len).max(1);
+        let many = (LONG_SUM / window.positions()).clamp(1, most);
         let many_positions = (0..many)
             .flat_map(|example| {
                 corners
@@ -78,7 +95,7 @@ impl Conv2d {
             .collect();
         let depth = taps.len();
         Ok(Conv2d {
-            gram: gram_is_cheaper(window.positions(), depth, channels / groups),
+            gram: patch_gram::is_cheaper(window.positions(), depth, channels / groups),
             output_rows: Offsets::strided(window.positions(), channels),
             gradient_rows: Offsets::strided(depth, channels),
             phases: Phases::new(&window, channels, groups),
@@ -144,6 +161,16 @@ impl Conv2d {
         }
     }
 
+    /// Notes a batch of images for the weight gradient, as `forward` does on its way.
+    pub(super) fn keep(&self, pass: &Pass, input: &[f32], tape: &mut [f32]) {
+        if self.is_padded() {
+            let images = input.chunks_exact(self.window.input_len());
+            for (image, block) in images.zip(tape.chunks_exact_mut(self.tape_block(pass))) {
+                self.pad(image, &mut block[..self.padded_len()]);
+            }
+        }
+    }
+
     /// Values of the packed upstream of the longest sum.
     fn upstream_panels_len(&self) -> usize {
         panels_len(self.many_positions.len(), self.group_outputs())
@@ -191,48 +218,6 @@ impl Conv2d {
             );
         }
     }
-
-    /// Squared norm of one example's weight gradient from the Gram matrices of its patches and its upstream.
-    ///
-    /// # Source
-    /// Bu et al. 2022, "Scalable and efficient training of large convolutional neural networks with differential
-    /// privacy", equation (3).
-    fn gram_norm(&self, image: &[f32], upstream: &[f32], scratch: &mut [f32]) -> f32 {
-        let (positions, depth, width) = (self.window.positions(), self.taps.len(), self.group_outputs());
-        let (patches, scratch) = scratch.split_at_mut(positions * depth);
-        let (patch_gram, scratch) = scratch.split_at_mut(positions * positions);
-        let upstream_gram = &mut scratch[..positions * positions];
-        let mut sum = 0.0;
-        for group in 0..self.groups {
-            let run = self.group_inputs();
-            for (patch, &corner) in patches.chunks_exact_mut(depth).zip(self.positions.values()) {
-                for (target, &tap) in patch
-                    .chunks_exact_mut(run)
-                    .zip(self.taps.values().iter().step_by(run))
-                {
-                    let begin = (corner + tap) as usize + group * run;
-                    target.copy_from_slice(&image[begin..begin + run]);
-                }
-            }
-            let patches = Matrix::rows(patches, positions, depth);
-            matrix::product(patches, patches.transposed(), false, patch_gram, positions);
-            let rows = Matrix::strided(&upstream[group * width..], positions, width, self.outputs);
-            matrix::product(rows, rows.transposed(), false, upstream_gram, positions);
-            sum += dot(patch_gram, upstream_gram);
-        }
-        // Rounding can push the norm of a vanishing gradient below zero; NaN must pass.
-        if sum < 0.0 { 0.0 } else { sum }
-    }
-}
-
-/// Whether Gram matrices cost less than keeping a gradient of `depth` by `width` for every example.
-///
-/// Keeping reads and writes memory: about as long as 64 multiply-adds a value once it has left the second-level cache,
-/// 8 while it has not.
-fn gram_is_cheaper(positions: usize, depth: usize, width: usize) -> bool {
-    let values = depth * width;
-    let price = if values > 1 << 16 { 64 } else { 8 };
-    positions * positions * (depth + width) < values * price
 }
 
 impl Layer for Conv2d {
@@ -295,9 +280,8 @@ impl Layer for Conv2d {
     }
 
     fn scratch_len(&self, _pass: &Pass) -> usize {
-        let positions = self.window.positions();
         let gram = if self.gram {
-            positions * (self.taps.len() + 2 * positions)
+            patch_gram::scratch_len(&self.window, self.groups)
         } else {
             0
         };
@@ -363,20 +347,15 @@ impl Layer for Conv2d {
         let block = self.tape_block(pass);
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         for (example, upstream) in upstream.chunks_exact(self.output_len()).enumerate() {
-            let (padded, kept) = memory.tape[example * block..][..block].split_at_mut(if self.is_padded() {
-                self.padded_len()
-            } else {
-                0
-            });
-            let image = if self.is_padded() {
-                padded
-            } else {
-                &input[example * self.window.input_len()..][..self.window.input_len()]
-            };
+            let own = &input[example * self.window.input_len()..][..self.window.input_len()];
             let bias_gradient = if self.gram {
-                weight_norms[example] = self.gram_norm(image, upstream, memory.scratch);
+                weight_norms[example] =
+                    patch_gram::squared_norm(&self.window, self.groups, own, upstream, memory.scratch);
                 &mut memory.scratch[..self.outputs]
             } else {
+                let padded_len = if self.is_padded() { self.padded_len() } else { 0 };
+                let (padded, kept) = memory.tape[example * block..][..block].split_at_mut(padded_len);
+                let image = if self.is_padded() { padded } else { own };
                 let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
                 let panels = &mut *memory.scratch;
                 self.weight_gradient(

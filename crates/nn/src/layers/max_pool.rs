@@ -62,6 +62,9 @@ impl Layer for MaxPool {
     }
 }
 
+/// Channels handled together: they stay in registers while the window is read.
+const LANES: usize = 16;
+
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
     let channels = window.channels;
@@ -70,28 +73,34 @@ fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
         .chunks_exact(window.input_len())
         .zip(output.chunks_exact_mut(output_len))
     {
-        let mut pixels = output.chunks_exact_mut(channels);
         for row in 0..window.output_height {
+            let rows = window.rows(row);
             for column in 0..window.output_width {
-                let Some(largest) = pixels.next() else { return };
                 let columns = window.columns(column);
-                let mut first = true;
-                for y in window.rows(row) {
-                    let line =
-                        &input[(y * window.width + columns.start) * channels..][..columns.len() * channels];
-                    for pixel in line.chunks_exact(channels) {
-                        if first {
-                            largest.copy_from_slice(pixel);
-                            first = false;
-                        } else {
-                            for (largest, &value) in largest.iter_mut().zip(pixel) {
-                                // NaN wins, so that it is not lost here.
-                                *largest = if value > *largest || value.is_nan() {
-                                    value
-                                } else {
-                                    *largest
-                                };
+                let output = &mut output[(row * window.output_width + column) * channels..][..channels];
+                let (blocks, rest) = output.as_chunks_mut::<LANES>();
+                let rest_begin = blocks.len() * LANES;
+                for (block, output) in blocks.iter_mut().enumerate() {
+                    let mut largest = [f32::NEG_INFINITY; LANES];
+                    for y in rows.clone() {
+                        for x in columns.clone() {
+                            let pixel = (y * window.width + x) * channels + block * LANES;
+                            let Some(values) = input[pixel..].first_chunk::<LANES>() else {
+                                return;
+                            };
+                            for (largest, &value) in largest.iter_mut().zip(values) {
+                                *largest = larger(*largest, value);
                             }
+                        }
+                    }
+                    *output = largest;
+                }
+                rest.fill(f32::NEG_INFINITY);
+                for y in rows.clone() {
+                    for x in columns.clone() {
+                        let pixel = (y * window.width + x) * channels + rest_begin;
+                        for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
+                            *largest = larger(*largest, value);
                         }
                     }
                 }
@@ -100,10 +109,18 @@ fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
     }
 }
 
+/// The larger of two values; NaN wins, so that it is not lost here.
+#[inline(always)]
+fn larger(largest: f32, value: f32) -> f32 {
+    if value > largest || value.is_nan() {
+        value
+    } else {
+        largest
+    }
+}
+
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
-    /// Channels handled together: their open gradients stay in registers.
-    const LANES: usize = 16;
     let channels = window.channels;
     let output_len = window.positions() * channels;
     let examples = values
@@ -115,29 +132,38 @@ fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut 
         .zip(downstream.chunks_exact_mut(window.input_len()));
     for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
         for row in 0..window.output_height {
+            let rows = window.rows(row);
             for column in 0..window.output_width {
-                let at = (row * window.output_width + column) * channels;
                 let columns = window.columns(column);
-                for begin in (0..channels).step_by(LANES) {
-                    let lanes = LANES.min(channels - begin);
-                    let largest = &output[at + begin..][..lanes];
-                    let mut open = [0.0f32; LANES];
-                    open[..lanes].copy_from_slice(&upstream[at + begin..][..lanes]);
-                    for y in window.rows(row) {
+                let at = (row * window.output_width + column) * channels;
+                let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
+                let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
+                let rest_begin = maxima.len() * LANES;
+                for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
+                    let mut open = *open;
+                    for y in rows.clone() {
                         for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + begin;
-                            let input = &input[pixel..][..lanes];
-                            let downstream = &mut downstream[pixel..][..lanes];
-                            if let (Some(input), Some(largest), Some(downstream)) = (
-                                input.as_array::<LANES>(),
-                                largest.as_array::<LANES>(),
-                                downstream.as_mut_array::<LANES>(),
-                            ) {
-                                give(input, largest, &mut open, downstream);
-                            } else {
-                                give(input, largest, &mut open, downstream);
-                            }
+                            let pixel = (y * window.width + x) * channels + block * LANES;
+                            let Some(input) = input[pixel..].first_chunk::<LANES>() else {
+                                return;
+                            };
+                            let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
+                                return;
+                            };
+                            give(input, largest, &mut open, downstream);
                         }
+                    }
+                }
+                if maxima_rest.is_empty() {
+                    continue;
+                }
+                let mut open = [0.0; LANES];
+                let open = &mut open[..opens_rest.len()];
+                open.copy_from_slice(opens_rest);
+                for y in rows.clone() {
+                    for x in columns.clone() {
+                        let pixel = (y * window.width + x) * channels + rest_begin;
+                        give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
                     }
                 }
             }

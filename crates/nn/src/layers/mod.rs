@@ -1,13 +1,26 @@
 //! The layers, one file each.
 
 pub mod activation;
+mod affine;
+pub mod average_pool;
+pub mod batch_norm;
 pub mod conv2d;
+pub mod conv_transpose2d;
 pub mod dense;
+pub mod depthwise_conv2d;
+pub mod dropout;
+pub mod embedding;
 pub mod flatten;
+pub mod global_average_pool;
+pub mod group_norm;
+pub mod layer_norm;
 pub mod lstm;
 pub mod max_pool;
+mod patch_gram;
+pub mod reshape;
 mod upstream_phases;
 pub mod window;
+pub mod winograd_conv2d;
 
 use crate::error::{Error, Result};
 use crate::shape::Shape;

@@ -3,7 +3,7 @@
 //! An input pixel meets only the taps that share its remainder modulo the stride. Pixels of one remainder (a phase)
 //! therefore see a plain convolution of the upstream image with every `stride`-th tap.
 
-use crate::kernel::gather::{Offsets, Rows, Start, pack, panels_len, product};
+use crate::kernel::gather::{COLUMNS, Offsets, Start, panels_len, product};
 use crate::layers::window::Window;
 
 /// One remainder: its pixels, its taps and where they meet in the padded upstream image.
@@ -139,27 +139,37 @@ impl Phases {
 
     /// Packs the transposed weights (stored height, width, input, output).
     pub fn prepare(&self, parameters: &[f32], mut prepared: &mut [f32]) {
-        let (inputs, outputs) = (self.group_inputs(), self.group_outputs());
-        let mut transposed = Vec::new();
         for phase in &self.phases {
             for group in 0..self.groups {
-                transposed.clear();
-                for &(row, column) in &phase.taps {
-                    let tap = row * self.window.kernel_width + column;
-                    for output in 0..outputs {
-                        for input in 0..inputs {
-                            let at = (tap * inputs + input) * self.outputs + group * outputs + output;
-                            transposed.push(parameters[at]);
-                        }
-                    }
-                }
                 let (panels, rest) = prepared.split_at_mut(self.panels_len(phase));
-                pack(
-                    Rows::new(&transposed, phase.reductions.len(), inputs),
-                    1.0,
-                    panels,
-                );
+                self.pack_phase(phase, group, parameters, panels);
                 prepared = rest;
+            }
+        }
+    }
+
+    /// Writes one group's panels: a row for each tap and output, a column for each input.
+    fn pack_phase(&self, phase: &Phase, group: usize, parameters: &[f32], panels: &mut [f32]) {
+        let (inputs, outputs) = (self.group_inputs(), self.group_outputs());
+        for (index, panel) in panels
+            .chunks_exact_mut(phase.reductions.len() * COLUMNS)
+            .enumerate()
+        {
+            let first = index * COLUMNS;
+            let width = COLUMNS.min(inputs - first);
+            let mut rows = panel.as_chunks_mut::<COLUMNS>().0.iter_mut();
+            for &(row, column) in &phase.taps {
+                let tap = row * self.window.kernel_width + column;
+                let begin = (tap * inputs + first) * self.outputs + group * outputs;
+                for (output, target) in rows.by_ref().take(outputs).enumerate() {
+                    let source = &parameters[begin + output..];
+                    let columns = source.iter().step_by(self.outputs);
+                    target[width..].fill(0.0);
+                    target[..width]
+                        .iter_mut()
+                        .zip(columns)
+                        .for_each(|(target, value)| *target = *value);
+                }
             }
         }
     }

@@ -2,12 +2,16 @@
 
 use crate::error::Result;
 use crate::layers::Context;
+use crate::limits;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 /// A size in both directions: a number for a square, or `[vertical, horizontal]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number of pixels, or [vertical, horizontal]"
+)]
 pub enum Extent {
     /// The same in both directions.
     Square(usize),
@@ -71,6 +75,14 @@ impl Window {
                  (with padding)"
             ));
         }
+        if limits::product(&[padded_height, padded_width, channels], limits::EDGE).is_none() {
+            return context.refuse(&format!(
+                "with padding it would be {channels} x {padded_height} x {padded_width}, more than {} values",
+                limits::EDGE
+            ));
+        }
+        // A longer step than the image is as good as one of its size, and tables grow with the step.
+        let stride = (stride.0.min(padded_height), stride.1.min(padded_width));
         Ok(Window {
             height,
             width,

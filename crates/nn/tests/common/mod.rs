@@ -1,6 +1,8 @@
 //! What the tests share: random data, a one-at-a-time reference, and the error measure.
 #![allow(dead_code)]
 
+pub mod layer_run;
+
 use muffle_nn::config::Entry;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose, Shape};
@@ -91,17 +93,17 @@ impl Setting {
         Engine::new(self.network.clone(), options).expect("an engine")
     }
 
-    /// Plain gradients of every example, from batches of one on one thread.
+    /// Plain gradients of every example, from micro-batches of one on one thread.
     pub fn one_at_a_time(&self) -> Vec<Vec<f32>> {
         let mut engine = self.engine(Purpose::Plain, 1, 1);
-        (0..self.examples())
-            .map(|example| {
-                engine
-                    .sum(&self.parameters, &self.batch(example..example + 1), LOSS, 3)
-                    .expect("a step");
-                engine.gradient().to_vec()
-            })
-            .collect()
+        let found = Mutex::new(vec![Vec::new(); self.examples()]);
+        let visit = |example: usize, gradient: &mut [f32], _: &mut [f32]| {
+            found.lock().unwrap()[example] = gradient.to_vec();
+        };
+        engine
+            .visit(&self.parameters, &self.batch(0..self.examples()), LOSS, 3, &visit)
+            .expect("a step");
+        found.into_inner().unwrap()
     }
 }
 
@@ -150,11 +152,11 @@ pub fn check(setting: &Setting) {
 
         // Weighted sum.
         let mut expected = vec![0.0; setting.parameters.len()];
-        for example in 0..batch {
+        for (example, gradient) in single.iter().enumerate().take(batch) {
             for (tensor, norm) in norms_of(example).iter().enumerate() {
                 let factor = (1.0 + tensor as f32) / (1.0 + norm.sqrt());
                 for index in tensors[tensor].range.clone() {
-                    expected[index] += factor * single[example][index];
+                    expected[index] += factor * gradient[index];
                 }
             }
         }

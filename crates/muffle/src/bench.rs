@@ -1,0 +1,310 @@
+//! How fast a training step is on this machine, private and plain, beside the speed of a matrix product.
+
+use crate::mechanism::clip;
+use crate::noise::Key;
+use crate::optimizer::GradientDescent;
+use muffle_nn::initialise::{SplitMix, initial_parameters};
+use muffle_nn::kernel::matrix::{Matrix, product};
+use muffle_nn::{Batch, Engine, Error, Loss, Network, Options, Purpose, Result, models};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A network and a batch size to measure.
+pub struct Workload {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Model.
+    pub model: &'static str,
+    /// Examples in a step.
+    pub batch: usize,
+}
+
+/// The workloads, the same that other frameworks are measured on.
+pub const WORKLOADS: [Workload; 4] = [
+    Workload {
+        name: "w1",
+        model: "cnn-small",
+        batch: 256,
+    },
+    Workload {
+        name: "w2",
+        model: "cnn-5x5",
+        batch: 256,
+    },
+    Workload {
+        name: "w3",
+        model: "lstm-rows",
+        batch: 128,
+    },
+    Workload {
+        name: "w4",
+        model: "resnet18",
+        batch: 32,
+    },
+];
+
+/// What kind of step is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Forward, backward, norms, flat clip, sum, Gaussian noise, update.
+    Private,
+    /// Forward, backward, sum, update.
+    Plain,
+}
+
+/// What to measure.
+pub struct Settings {
+    /// Kind of step.
+    pub mode: Mode,
+    /// Examples in a step; the workload's own if absent.
+    pub batch: Option<usize>,
+    /// Threads; the machine's cores if absent.
+    pub threads: Option<usize>,
+    /// Most examples a thread handles at once; chosen by the engine if absent.
+    pub micro_batch: Option<usize>,
+    /// Seconds to measure for, after warm-up.
+    pub seconds: f64,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Workload.
+    pub workload: String,
+    /// Kind of step.
+    pub mode: Mode,
+    /// Examples in a step.
+    pub batch: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Numbers that training moves.
+    pub parameters: usize,
+    /// Batch over the median step time.
+    pub samples_per_s: f64,
+    /// Median step time in milliseconds.
+    pub step_ms: f64,
+    /// Fastest step in milliseconds.
+    pub step_ms_min: f64,
+    /// Steps measured.
+    pub steps: usize,
+    /// Most memory the process has held, in megabytes, where the system tells.
+    pub peak_rss_mb: Option<f64>,
+    /// Billions of floating-point operations a second, counting two for every multiply-add of a direct computation.
+    pub gflops: f64,
+    /// The same of a 1024 x 1024 x 1024 matrix product on the same threads, interleaved with the steps.
+    pub matrix_gflops: f64,
+    /// `gflops / matrix_gflops`; algorithms that save multiplications can pass one.
+    pub ratio: f64,
+}
+
+/// Finds a workload by name.
+pub fn workload(name: &str) -> Result<&'static Workload> {
+    WORKLOADS
+        .iter()
+        .find(|workload| workload.name == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+            Error::Options(format!(
+                "unknown workload `{name}`; the known ones are {}",
+                known.join(", ")
+            ))
+        })
+}
+
+/// Warm-up steps before the clock counts.
+const WARM_UP: usize = 3;
+/// Fewest steps to take a median of.
+const FEWEST: usize = 5;
+
+/// Measures a workload on random data.
+pub fn measure(workload: &Workload, settings: &Settings) -> Result<Measurement> {
+    let batch = settings.batch.unwrap_or(workload.batch);
+    if batch == 0 {
+        return Err(Error::Options(
+            "batch: a step needs at least 1 example".to_string(),
+        ));
+    }
+    if !(settings.seconds > 0.0 && settings.seconds.is_finite()) {
+        return Err(Error::Options(format!(
+            "seconds: {} is not a positive time",
+            settings.seconds
+        )));
+    }
+    let network = Arc::new(models::model(workload.model)?.network()?);
+    let (parameters, multiply_adds) = (network.trainable_len(), network.training_multiply_adds());
+    let mut trial = Trial::new(network, batch, settings)?;
+    for step in 0..WARM_UP {
+        trial.step(step as u64)?;
+    }
+    let (mut times, mut products) = (Vec::new(), Vec::new());
+    let mut matrices = None;
+    let end = Instant::now() + Duration::from_secs_f64(settings.seconds);
+    let mut peak_rss_mb = peak_rss_mb();
+    while times.len() < FEWEST || Instant::now() < end {
+        let begin = Instant::now();
+        trial.step((WARM_UP + times.len()) as u64)?;
+        times.push(begin.elapsed().as_secs_f64());
+        // The matrices would count as the step's memory, so they come once its peak is known.
+        let matrices = matrices.get_or_insert_with(|| {
+            peak_rss_mb = self::peak_rss_mb();
+            Matrices::new()
+        });
+        if products.len() < 20 {
+            products.push(matrices.seconds(trial.engine.pool()));
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    products.sort_by(f64::total_cmp);
+    let step = times[times.len() / 2];
+    let gflops = 2.0 * multiply_adds as f64 * batch as f64 / step / 1e9;
+    let matrix_gflops = 2.0 * (Matrices::SIZE as f64).powi(3) / products[products.len() / 2] / 1e9;
+    Ok(Measurement {
+        workload: workload.name.to_string(),
+        mode: settings.mode,
+        batch,
+        threads: trial.engine.pool().current_num_threads(),
+        parameters,
+        samples_per_s: batch as f64 / step,
+        step_ms: 1e3 * step,
+        step_ms_min: 1e3 * times[0],
+        steps: times.len(),
+        peak_rss_mb,
+        gflops,
+        matrix_gflops,
+        ratio: gflops / matrix_gflops,
+    })
+}
+
+/// One network in training on one random batch.
+struct Trial {
+    engine: Engine,
+    parameters: Vec<f32>,
+    batch: Batch,
+    mode: Mode,
+    key: Key,
+}
+
+impl Trial {
+    const LEARNING_RATE: f32 = 0.05;
+    const THRESHOLD: f32 = 1.0;
+    const NOISE_MULTIPLIER: f32 = 1.0;
+
+    fn new(network: Arc<Network>, examples: usize, settings: &Settings) -> Result<Trial> {
+        let purpose = match settings.mode {
+            Mode::Private => Purpose::PerExample,
+            Mode::Plain => Purpose::Plain,
+        };
+        let mut generator = SplitMix::new(0);
+        let (width, classes) = (network.input().len(), network.output().len() as u64);
+        let inputs = (0..examples * width).map(|_| generator.normal()).collect();
+        let targets = (0..examples)
+            .map(|_| (generator.bits() % classes) as u32)
+            .collect();
+        let parameters = initial_parameters(&network, 0);
+        let options = Options {
+            threads: settings.threads,
+            micro_batch: settings.micro_batch,
+            ..Options::new(purpose)
+        };
+        Ok(Trial {
+            engine: Engine::new(network, options)?,
+            parameters,
+            batch: Batch::new(inputs, targets),
+            mode: settings.mode,
+            key: Key::from_seed(0),
+        })
+    }
+
+    fn step(&mut self, step: u64) -> Result<()> {
+        let loss = Loss::SoftmaxCrossEntropy;
+        let count = muffle_nn::Examples::len(&self.batch) as f32;
+        match self.mode {
+            Mode::Private => {
+                let clipped = clip(
+                    &mut self.engine,
+                    &self.parameters,
+                    &self.batch,
+                    loss,
+                    step,
+                    Trial::THRESHOLD,
+                )?;
+                let (released, _) = clipped.release(&self.key, step, Trial::NOISE_MULTIPLIER, count);
+                GradientDescent {
+                    learning_rate: Trial::LEARNING_RATE,
+                }
+                .step(&mut self.parameters, &released);
+            }
+            Mode::Plain => {
+                self.engine.sum(&self.parameters, &self.batch, loss, step)?;
+                let rate = Trial::LEARNING_RATE / count;
+                let chunks = self
+                    .parameters
+                    .par_chunks_mut(1 << 14)
+                    .zip(self.engine.gradient().par_chunks(1 << 14));
+                self.engine.pool().install(|| {
+                    chunks.for_each(|(parameters, gradient)| {
+                        parameters
+                            .iter_mut()
+                            .zip(gradient)
+                            .for_each(|(value, gradient)| *value -= rate * gradient);
+                    });
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Square matrices whose product is the yardstick.
+struct Matrices {
+    left: Vec<f32>,
+    right: Vec<f32>,
+    output: Vec<f32>,
+}
+
+impl Matrices {
+    const SIZE: usize = 1024;
+
+    fn new() -> Matrices {
+        let len = Matrices::SIZE * Matrices::SIZE;
+        Matrices {
+            left: vec![1.0; len],
+            right: vec![0.5; len],
+            output: vec![0.0; len],
+        }
+    }
+
+    /// Seconds of one product, its rows dealt to the threads.
+    fn seconds(&mut self, pool: &rayon::ThreadPool) -> f64 {
+        let size = Matrices::SIZE;
+        let share = size.div_ceil(pool.current_num_threads()) * size;
+        let begin = Instant::now();
+        pool.install(|| {
+            self.output
+                .par_chunks_mut(share)
+                .zip(self.left.par_chunks(share))
+                .for_each(|(output, left)| {
+                    let right = Matrix::rows(&self.right, size, size);
+                    product(
+                        Matrix::rows(left, left.len() / size, size),
+                        right,
+                        false,
+                        output,
+                        size,
+                    );
+                });
+        });
+        begin.elapsed().as_secs_f64()
+    }
+}
+
+/// The largest resident memory of this process so far; `None` where the system does not say.
+fn peak_rss_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes / 1024.0)
+}

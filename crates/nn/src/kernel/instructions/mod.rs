@@ -1,0 +1,70 @@
+//! Run-time choice of the vector instructions.
+//!
+//! A [`Task`] is one loop nest, written once. [`dispatch`] compiles it for every instruction set and runs the widest
+//! that the processor has, so an ordinary release build is fast everywhere.
+
+#[cfg(test)]
+pub(crate) mod forced;
+mod pair;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use self::pair::Pair;
+use super::line::LANES;
+
+/// What a loop nest must know of the machine.
+pub(crate) trait InstructionSet {
+    /// One register.
+    type Vector: Vector;
+    /// As many of them as make up a line.
+    type Wide: Vector;
+    /// Rows of the block of sums that a product keeps in registers.
+    const ROWS: usize;
+    /// Lines in each of those rows.
+    const COLUMNS: usize;
+}
+
+/// Arithmetic on a few lanes at once.
+pub(crate) trait Vector: Copy {
+    /// Divides [`LANES`].
+    const WIDTH: usize;
+    fn splat(value: f32) -> Self;
+    /// # Safety
+    /// `WIDTH` numbers can be read at `source`.
+    unsafe fn load(source: *const f32) -> Self;
+    /// # Safety
+    /// `WIDTH` numbers can be written at `target`.
+    unsafe fn store(self, target: *mut f32);
+    fn add(self, other: Self) -> Self;
+    fn subtract(self, other: Self) -> Self;
+    fn multiply(self, other: Self) -> Self;
+    /// `self + left * right`
+    fn accumulate(self, left: Self, right: Self) -> Self;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(0.0)
+    }
+}
+
+/// One loop nest. `run`, and whatever it calls, must be `#[inline(always)]`: only then is it compiled anew inside each
+/// of the wrappers of [`dispatch`], with their instructions.
+pub(crate) trait Task {
+    fn run<I: InstructionSet>(self);
+}
+
+/// Runs `task` with the best instructions of this processor.
+pub(crate) fn dispatch<T: Task>(task: T) {
+    #[cfg(test)]
+    let task = match forced::dispatch(task) {
+        Some(task) => task,
+        None => return,
+    };
+    #[cfg(target_arch = "x86_64")]
+    let task = match x86::dispatch(task) {
+        Some(task) => task,
+        None => return,
+    };
+    task.run::<portable::Portable>();
+}

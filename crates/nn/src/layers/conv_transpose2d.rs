@@ -1,0 +1,197 @@
+//! Transposed convolution: the backward pass of a convolution, used forwards.
+
+use crate::error::Result;
+use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layers::Context;
+use crate::layers::conv2d::Conv2d;
+use crate::layers::window::{Extent, Window};
+use crate::shape::Shape;
+
+/// Transposed convolution with stride, padding and output padding.
+///
+/// Behind it stands the convolution from its output shape to its input shape: forward is that one's input gradient,
+/// the input gradient is that one's forward, and the weight gradient is the same with image and upstream exchanged.
+///
+/// # Source
+/// Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning", section 4; PyTorch's
+/// `ConvTranspose2d`.
+pub struct ConvTranspose2d {
+    convolution: Conv2d,
+    weight_len: usize,
+    shape: Shape,
+    channels: usize,
+    bias: bool,
+}
+
+/// The options of a [`ConvTranspose2d`] beside its channels.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// Window.
+    pub kernel: Extent,
+    /// Distance between the windows of neighbouring inputs.
+    pub stride: Extent,
+    /// Border cut off from the output.
+    pub padding: Extent,
+    /// Rows and columns added below and to the right.
+    pub output_padding: Extent,
+}
+
+impl ConvTranspose2d {
+    /// A transposed convolution to `channels` outputs.
+    pub fn new(context: &Context, channels: usize, stretch: Stretch, bias: bool) -> Result<ConvTranspose2d> {
+        let Shape::Image {
+            height,
+            width,
+            channels: inputs,
+        } = context.input
+        else {
+            return context.refuse("it takes an image [channels, height, width]");
+        };
+        let (kernel, stride) = (stretch.kernel.pair(), stretch.stride.pair());
+        let (padding, extra) = (stretch.padding.pair(), stretch.output_padding.pair());
+        if channels == 0 || kernel.0 == 0 || kernel.1 == 0 {
+            return context.refuse("channels and kernel must be at least 1");
+        }
+        if extra.0 >= stride.0 || extra.1 >= stride.1 {
+            return context.refuse("output padding must be smaller than the stride");
+        }
+        let size = |size: usize, kernel: usize, stride: usize, padding: usize, extra: usize| {
+            ((size - 1) * stride + kernel + extra)
+                .checked_sub(2 * padding)
+                .filter(|&size| size > 0)
+        };
+        let (Some(output_height), Some(output_width)) = (
+            size(height, kernel.0, stride.0, padding.0, extra.0),
+            size(width, kernel.1, stride.1, padding.1, extra.1),
+        ) else {
+            return context.refuse("its padding leaves no output");
+        };
+        let shape = Shape::image(channels, output_height, output_width);
+        let behind = Context {
+            name: context.name.clone(),
+            kind: context.kind,
+            input: shape,
+        };
+        let window = Window::new(&behind, stretch.kernel, stretch.stride, stretch.padding)?;
+        Ok(ConvTranspose2d {
+            convolution: Conv2d::new(&behind, inputs, window, 1, false)?,
+            weight_len: window.taps() * inputs * channels,
+            shape,
+            channels,
+            bias,
+        })
+    }
+}
+
+impl Layer for ConvTranspose2d {
+    fn kind(&self) -> &'static str {
+        "conv-transpose2d"
+    }
+
+    fn output(&self) -> Shape {
+        self.shape
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut tensors = self.convolution.tensors();
+        if self.bias {
+            let initial = tensors
+                .first()
+                .map_or(Initial::Constant(0.0), |weight| weight.initial);
+            tensors.push(Tensor::new("bias", vec![self.channels], initial));
+        }
+        tensors
+    }
+
+    fn multiply_adds(&self) -> u64 {
+        self.convolution.multiply_adds()
+    }
+
+    fn prepared_len(&self) -> usize {
+        self.convolution.prepared_len()
+    }
+
+    fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
+        self.convolution.prepare(&parameters[..self.weight_len], prepared);
+    }
+
+    fn tape_len(&self, pass: &Pass) -> usize {
+        self.convolution.tape_len(pass)
+    }
+
+    fn scratch_len(&self, pass: &Pass) -> usize {
+        self.convolution.scratch_len(pass).max(self.channels)
+    }
+
+    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+        // The convolution's backward pass does not look at its values.
+        let values = Values {
+            input: &[],
+            output: &[],
+        };
+        self.convolution
+            .backward(weights, pass, values, input, Some(output), memory);
+        if self.bias {
+            let bias = &weights.parameters[self.weight_len..];
+            output
+                .chunks_exact_mut(self.channels)
+                .for_each(|pixel| add(pixel, bias));
+        }
+    }
+
+    fn backward(
+        &self,
+        weights: Weights,
+        pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        memory: Memory,
+    ) {
+        match downstream {
+            Some(downstream) => self
+                .convolution
+                .forward(weights, pass, upstream, downstream, memory),
+            None => self.convolution.keep(pass, upstream, memory.tape),
+        }
+    }
+
+    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+        let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
+        if self.bias {
+            let sum = &mut memory.scratch[..self.channels];
+            for (norm, upstream) in bias_norms.iter_mut().zip(upstream.chunks_exact(self.shape.len())) {
+                sum.fill(0.0);
+                upstream
+                    .chunks_exact(self.channels)
+                    .for_each(|pixel| add(sum, pixel));
+                *norm = squared_norm(sum);
+            }
+        }
+        self.convolution
+            .squared_norms(pass, upstream, input, weight_norms, memory);
+    }
+
+    fn accumulate(
+        &self,
+        pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        memory: Memory,
+    ) {
+        let (weight, bias) = gradient.split_at_mut(self.weight_len);
+        if self.bias {
+            for example in factors.examples() {
+                let upstream = &upstream[example * self.shape.len()..][..self.shape.len()];
+                upstream
+                    .chunks_exact(self.channels)
+                    .for_each(|pixel| add_scaled(bias, factors.at(1, example), pixel));
+            }
+        }
+        self.convolution
+            .accumulate(pass, upstream, input, factors, weight, memory);
+    }
+}

@@ -1,0 +1,280 @@
+//! Depthwise convolution: every channel has a filter of its own, so channels are what runs in parallel.
+
+use crate::kernel::channels::{strip, strips};
+use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layers::window::Window;
+use crate::shape::Shape;
+use multiversion::multiversion;
+use std::ops::Range;
+
+/// A convolution with as many groups as channels. Weights are stored height, width, channel.
+pub struct DepthwiseConv2d {
+    window: Window,
+    bias: bool,
+}
+
+impl DepthwiseConv2d {
+    /// One output channel for each input channel.
+    pub fn new(window: Window, bias: bool) -> DepthwiseConv2d {
+        DepthwiseConv2d { window, bias }
+    }
+
+    fn output_len(&self) -> usize {
+        self.window.positions() * self.window.channels
+    }
+
+    fn weight_len(&self) -> usize {
+        self.window.taps() * self.window.channels
+    }
+
+    /// Values on the tape for each example: the gradients of weight and bias, small enough to keep.
+    fn block(&self, pass: &Pass) -> usize {
+        if pass.purpose == Purpose::PerExample {
+            self.weight_len() + self.window.channels
+        } else {
+            0
+        }
+    }
+}
+
+/// The places where the window's row `tap` at output positions `0..count` lies on an image of `size`.
+fn meets(tap: usize, stride: usize, padding: usize, size: usize, count: usize) -> Range<usize> {
+    let first = padding.saturating_sub(tap).div_ceil(stride);
+    let end = (size + padding).saturating_sub(tap).div_ceil(stride);
+    first..end.min(count)
+}
+
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+fn forward(window: &Window, weight: &[f32], bias: Option<&[f32]>, input: &[f32], output: &mut [f32]) {
+    strips!(window.channels, forward_of(window, weight, bias, input, output));
+}
+
+#[inline(always)]
+fn forward_of<const LANES: usize>(
+    window: &Window,
+    weight: &[f32],
+    bias: Option<&[f32]>,
+    input: &[f32],
+    output: &mut [f32],
+    first: usize,
+) {
+    let channels = window.channels;
+    let start = bias.map_or([0.0; LANES], |bias| strip::<LANES>(bias, first));
+    for row in 0..window.output_height {
+        let rows = window.rows(row);
+        for column in 0..window.output_width {
+            let columns = window.columns(column);
+            let mut sum = start;
+            for y in rows.clone() {
+                let tap_row = (y + window.padding.0 - row * window.stride.0) * window.kernel_width;
+                for x in columns.clone() {
+                    let tap = tap_row + x + window.padding.1 - column * window.stride.1;
+                    let pixel = strip::<LANES>(input, (y * window.width + x) * channels + first);
+                    let weight = strip::<LANES>(weight, tap * channels + first);
+                    for lane in 0..LANES {
+                        sum[lane] += pixel[lane] * weight[lane];
+                    }
+                }
+            }
+            let at = (row * window.output_width + column) * channels + first;
+            output[at..at + LANES].copy_from_slice(&sum);
+        }
+    }
+}
+
+/// Adds `weight · upstream` to every pixel under each window.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+fn backward(window: &Window, weight: &[f32], upstream: &[f32], downstream: &mut [f32]) {
+    strips!(window.channels, backward_of(window, weight, upstream, downstream));
+}
+
+#[inline(always)]
+fn backward_of<const LANES: usize>(
+    window: &Window,
+    weight: &[f32],
+    upstream: &[f32],
+    downstream: &mut [f32],
+    first: usize,
+) {
+    let channels = window.channels;
+    for row in 0..window.output_height {
+        for column in 0..window.output_width {
+            let at = (row * window.output_width + column) * channels + first;
+            let gradient = strip::<LANES>(upstream, at);
+            for y in window.rows(row) {
+                let tap_row = (y + window.padding.0 - row * window.stride.0) * window.kernel_width;
+                for x in window.columns(column) {
+                    let tap = tap_row + x + window.padding.1 - column * window.stride.1;
+                    let weight = strip::<LANES>(weight, tap * channels + first);
+                    let at = (y * window.width + x) * channels + first;
+                    let mut pixel = strip::<LANES>(downstream, at);
+                    for lane in 0..LANES {
+                        pixel[lane] += gradient[lane] * weight[lane];
+                    }
+                    downstream[at..at + LANES].copy_from_slice(&pixel);
+                }
+            }
+        }
+    }
+}
+
+/// Adds `factor` times one example's weight gradient.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+fn weight_gradient(window: &Window, input: &[f32], upstream: &[f32], factor: f32, gradient: &mut [f32]) {
+    strips!(
+        window.channels,
+        weight_gradient_of(window, input, upstream, factor, gradient)
+    );
+}
+
+#[inline(always)]
+fn weight_gradient_of<const LANES: usize>(
+    window: &Window,
+    input: &[f32],
+    upstream: &[f32],
+    factor: f32,
+    gradient: &mut [f32],
+    first: usize,
+) {
+    let (channels, stride, padding) = (window.channels, window.stride, window.padding);
+    for tap in 0..window.taps() {
+        let (down, right) = (tap / window.kernel_width, tap % window.kernel_width);
+        let mut sum = [0.0f32; LANES];
+        let columns = meets(right, stride.1, padding.1, window.width, window.output_width);
+        for row in meets(down, stride.0, padding.0, window.height, window.output_height) {
+            let y = row * stride.0 + down - padding.0;
+            for column in columns.clone() {
+                let x = column * stride.1 + right - padding.1;
+                let pixel = strip::<LANES>(input, (y * window.width + x) * channels + first);
+                let at = (row * window.output_width + column) * channels + first;
+                let upstream = strip::<LANES>(upstream, at);
+                for lane in 0..LANES {
+                    sum[lane] += pixel[lane] * upstream[lane];
+                }
+            }
+        }
+        let target = &mut gradient[tap * channels + first..][..LANES];
+        for (target, sum) in target.iter_mut().zip(sum) {
+            *target += factor * sum;
+        }
+    }
+}
+
+impl Layer for DepthwiseConv2d {
+    fn kind(&self) -> &'static str {
+        "conv2d"
+    }
+
+    fn output(&self) -> Shape {
+        Shape::image(
+            self.window.channels,
+            self.window.output_height,
+            self.window.output_width,
+        )
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let (window, initial) = (&self.window, Initial::FanIn(self.window.taps()));
+        let sizes = vec![window.channels, 1, window.kernel_height, window.kernel_width];
+        let weight = Tensor {
+            stored_axes: Some([2, 3, 1, 0]),
+            ..Tensor::new("weight", sizes, initial)
+        };
+        let bias = self
+            .bias
+            .then(|| Tensor::new("bias", vec![window.channels], initial));
+        std::iter::once(weight).chain(bias).collect()
+    }
+
+    fn multiply_adds(&self) -> u64 {
+        (self.window.positions() * self.weight_len()) as u64
+    }
+
+    fn tape_len(&self, pass: &Pass) -> usize {
+        pass.batch * self.block(pass)
+    }
+
+    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+        let (weight, bias) = weights.parameters.split_at(self.weight_len());
+        let examples = input
+            .chunks_exact(self.window.input_len())
+            .zip(output.chunks_exact_mut(self.output_len()));
+        for (input, output) in examples {
+            forward(&self.window, weight, self.bias.then_some(bias), input, output);
+        }
+    }
+
+    fn backward(
+        &self,
+        weights: Weights,
+        _pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        _memory: Memory,
+    ) {
+        let Some(downstream) = downstream else { return };
+        downstream.fill(0.0);
+        let weight = &weights.parameters[..self.weight_len()];
+        let examples = upstream
+            .chunks_exact(self.output_len())
+            .zip(downstream.chunks_exact_mut(self.window.input_len()));
+        for (upstream, downstream) in examples {
+            backward(&self.window, weight, upstream, downstream);
+        }
+    }
+
+    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+        let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
+        let examples = input
+            .chunks_exact(self.window.input_len())
+            .zip(upstream.chunks_exact(self.output_len()));
+        let blocks = memory.tape.chunks_exact_mut(self.block(pass));
+        for (example, ((input, upstream), block)) in examples.zip(blocks).enumerate() {
+            block.fill(0.0);
+            let (weight, bias) = block.split_at_mut(self.weight_len());
+            weight_gradient(&self.window, input, upstream, 1.0, weight);
+            weight_norms[example] = squared_norm(weight);
+            if self.bias {
+                upstream
+                    .chunks_exact(self.window.channels)
+                    .for_each(|pixel| add(bias, pixel));
+                bias_norms[example] = squared_norm(bias);
+            }
+        }
+    }
+
+    fn accumulate(
+        &self,
+        pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        memory: Memory,
+    ) {
+        let (weight, bias) = gradient.split_at_mut(self.weight_len());
+        for example in factors.examples() {
+            let weight_factor = factors.at(0, example);
+            let bias_factor = if self.bias { factors.at(1, example) } else { 0.0 };
+            if pass.purpose == Purpose::PerExample {
+                let kept = &memory.tape[example * self.block(pass)..][..self.block(pass)];
+                let (kept_weight, kept_bias) = kept.split_at(self.weight_len());
+                add_scaled(weight, weight_factor, kept_weight);
+                if self.bias {
+                    add_scaled(bias, bias_factor, kept_bias);
+                }
+                continue;
+            }
+            let input = &input[example * self.window.input_len()..][..self.window.input_len()];
+            let upstream = &upstream[example * self.output_len()..][..self.output_len()];
+            weight_gradient(&self.window, input, upstream, weight_factor, weight);
+            if self.bias {
+                upstream
+                    .chunks_exact(self.window.channels)
+                    .for_each(|pixel| add_scaled(bias, bias_factor, pixel));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Embedding: every token becomes a trainable feature vector.
+
+use crate::error::Result;
+use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layers::Context;
+use crate::shape::Shape;
+
+/// A table with one row for each token; the input holds token numbers.
+///
+/// A number that is no token gives a row of NaN, so that the example is left out and reported at this layer.
+pub struct Embedding {
+    length: usize,
+    tokens: usize,
+    features: usize,
+}
+
+/// Token numbers up to here are exact in single precision.
+const LARGEST_TABLE: usize = 1 << 24;
+
+impl Embedding {
+    /// A table of `tokens` rows of `features` values.
+    pub fn new(context: &Context, tokens: usize, features: usize) -> Result<Embedding> {
+        let Shape::Vector(length) = context.input else {
+            return context.refuse("it takes a vector of token numbers");
+        };
+        if tokens == 0 || features == 0 || tokens > LARGEST_TABLE {
+            return context.refuse(&format!(
+                "it needs 1 to {LARGEST_TABLE} tokens and at least one feature"
+            ));
+        }
+        Ok(Embedding {
+            length,
+            tokens,
+            features,
+        })
+    }
+
+    /// The row of a token; `None` if there is no such token.
+    fn row(&self, value: f32) -> Option<usize> {
+        let exists = value >= 0.0 && value < self.tokens as f32 && value.fract() == 0.0;
+        exists.then_some(value as usize)
+    }
+}
+
+impl Layer for Embedding {
+    fn kind(&self) -> &'static str {
+        "embedding"
+    }
+
+    fn output(&self) -> Shape {
+        Shape::Sequence {
+            steps: self.length,
+            features: self.features,
+        }
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let sizes = vec![self.tokens, self.features];
+        vec![Tensor::new("weight", sizes, Initial::Normal)]
+    }
+
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        self.features
+    }
+
+    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+        for (&token, output) in input.iter().zip(output.chunks_exact_mut(self.features)) {
+            match self.row(token) {
+                Some(row) => {
+                    output.copy_from_slice(&weights.parameters[row * self.features..][..self.features]);
+                }
+                None => output.fill(f32::NAN),
+            }
+        }
+    }
+
+    /// Tokens have no gradient.
+    fn backward(
+        &self,
+        _weights: Weights,
+        _pass: &Pass,
+        _values: Values,
+        _upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        _memory: Memory,
+    ) {
+        if let Some(downstream) = downstream {
+            downstream.fill(0.0);
+        }
+    }
+
+    /// Rows of different tokens do not overlap; those of equal tokens add up before the norm is taken.
+    fn squared_norms(
+        &self,
+        _pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        norms: &mut [f32],
+        memory: Memory,
+    ) {
+        let sum = &mut memory.scratch[..self.features];
+        let examples = input
+            .chunks_exact(self.length)
+            .zip(upstream.chunks_exact(self.length * self.features));
+        for (norm, (tokens, upstream)) in norms.iter_mut().zip(examples) {
+            *norm = 0.0;
+            for (place, token) in tokens.iter().enumerate() {
+                if tokens[..place].contains(token) {
+                    continue;
+                }
+                sum.fill(0.0);
+                let rest = upstream.chunks_exact(self.features).zip(tokens).skip(place);
+                rest.filter(|(_, other)| *other == token)
+                    .for_each(|(gradient, _)| add(sum, gradient));
+                *norm += squared_norm(sum);
+            }
+        }
+    }
+
+    fn accumulate(
+        &self,
+        _pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        _memory: Memory,
+    ) {
+        for example in factors.examples() {
+            let tokens = &input[example * self.length..][..self.length];
+            let upstream = &upstream[example * self.length * self.features..];
+            for (&token, upstream) in tokens.iter().zip(upstream.chunks_exact(self.features)) {
+                if let Some(row) = self.row(token) {
+                    let row = &mut gradient[row * self.features..][..self.features];
+                    add_scaled(row, factors.at(0, example), upstream);
+                }
+            }
+        }
+    }
+}

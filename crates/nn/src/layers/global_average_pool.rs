@@ -1,0 +1,68 @@
+//! The mean over all pixels of an image, or over all steps of a sequence.
+
+use crate::error::Result;
+use crate::kernel::elementwise::{add, scale_into};
+use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layers::Context;
+use crate::shape::Shape;
+
+/// One value for every channel.
+pub struct GlobalAveragePool {
+    pixels: usize,
+    channels: usize,
+}
+
+impl GlobalAveragePool {
+    /// A pool over images or sequences.
+    pub fn new(context: &Context) -> Result<GlobalAveragePool> {
+        let (pixels, channels) = match context.input {
+            Shape::Image {
+                height,
+                width,
+                channels,
+            } => (height * width, channels),
+            Shape::Sequence { steps, features } => (steps, features),
+            Shape::Vector(_) => return context.refuse("it takes an image or a sequence"),
+        };
+        Ok(GlobalAveragePool { pixels, channels })
+    }
+}
+
+impl Layer for GlobalAveragePool {
+    fn kind(&self) -> &'static str {
+        "global-average-pool"
+    }
+
+    fn output(&self) -> Shape {
+        Shape::Vector(self.channels)
+    }
+
+    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+        let examples = input.chunks_exact(self.pixels * self.channels);
+        for (input, output) in examples.zip(output.chunks_exact_mut(self.channels)) {
+            output.fill(0.0);
+            input
+                .chunks_exact(self.channels)
+                .for_each(|pixel| add(output, pixel));
+            output.iter_mut().for_each(|value| *value /= self.pixels as f32);
+        }
+    }
+
+    fn backward(
+        &self,
+        _weights: Weights,
+        _pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        _memory: Memory,
+    ) {
+        let Some(downstream) = downstream else { return };
+        let examples = downstream.chunks_exact_mut(self.pixels * self.channels);
+        for (downstream, upstream) in examples.zip(upstream.chunks_exact(self.channels)) {
+            for pixel in downstream.chunks_exact_mut(self.channels) {
+                scale_into(pixel, 1.0 / self.pixels as f32, upstream);
+            }
+        }
+    }
+}

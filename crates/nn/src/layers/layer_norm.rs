@@ -1,0 +1,195 @@
+//! Layer normalisation: every feature vector gets mean zero and variance one.
+
+use crate::error::Result;
+use crate::kernel::elementwise::{dot, squared_norm, sum};
+use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layers::Context;
+use crate::layers::affine::{self, EPSILON, Kept};
+use crate::shape::Shape;
+use multiversion::multiversion;
+
+/// Normalises over the features of a vector, or of every step of a sequence.
+///
+/// # Source
+/// Ba, Kiros, Hinton 2016, "Layer Normalization", section 3; PyTorch's `LayerNorm` over the last axis.
+pub struct LayerNorm {
+    shape: Shape,
+    features: usize,
+    steps: usize,
+    affine: bool,
+}
+
+impl LayerNorm {
+    /// `affine` adds a trainable scale and shift for every feature.
+    pub fn new(context: &Context, affine: bool) -> Result<LayerNorm> {
+        let (steps, features) = match context.input {
+            Shape::Vector(features) => (1, features),
+            Shape::Sequence { steps, features } => (steps, features),
+            Shape::Image { .. } => {
+                return context
+                    .refuse("it takes a vector or a sequence; for images use `group-norm` with one group");
+            }
+        };
+        Ok(LayerNorm {
+            shape: context.input,
+            features,
+            steps,
+            affine,
+        })
+    }
+
+    /// Values of one example on the tape: gradients of scale and shift, then mean and inverse deviation of each step.
+    fn block(&self) -> usize {
+        2 * self.features + 2 * self.steps
+    }
+
+    fn kept<'a>(&self, tape: &'a [f32]) -> Kept<'a> {
+        Kept {
+            tape,
+            block: self.block(),
+            channels: self.features,
+        }
+    }
+
+    fn scale<'a>(&self, weights: &Weights<'a>) -> Option<&'a [f32]> {
+        self.affine.then(|| &weights.parameters[..self.features])
+    }
+}
+
+/// Adds one row's part to the gradients of scale and shift, and leaves the normalised row and the scaled gradient.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+fn gradients(
+    row: &[f32],
+    upstream: &[f32],
+    statistics: (f32, f32),
+    scale: Option<&[f32]>,
+    kept: &mut [f32],
+    scratch: &mut [f32],
+) {
+    let features = row.len();
+    let upstream = &upstream[..features];
+    let (scales, shifts) = kept.split_at_mut(features);
+    let (normal, scaled) = scratch.split_at_mut(features);
+    let (shifts, scaled) = (&mut shifts[..features], &mut scaled[..features]);
+    for index in 0..features {
+        normal[index] = (row[index] - statistics.0) * statistics.1;
+        scales[index] += upstream[index] * normal[index];
+        shifts[index] += upstream[index];
+        scaled[index] = upstream[index];
+    }
+    if let Some(scale) = scale {
+        for (scaled, scale) in scaled.iter_mut().zip(scale) {
+            *scaled *= scale;
+        }
+    }
+}
+
+impl Layer for LayerNorm {
+    fn kind(&self) -> &'static str {
+        "layer-norm"
+    }
+
+    fn output(&self) -> Shape {
+        self.shape
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        if self.affine {
+            affine::tensors(self.features)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn tape_len(&self, pass: &Pass) -> usize {
+        pass.batch * self.block()
+    }
+
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        2 * self.features
+    }
+
+    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+        let features = self.features;
+        let rows = input
+            .chunks_exact(features)
+            .zip(output.chunks_exact_mut(features));
+        for (index, (input, output)) in rows.enumerate() {
+            let mean = sum(input) / features as f32;
+            for (output, value) in output.iter_mut().zip(input) {
+                *output = value - mean;
+            }
+            let variance = squared_norm(output) / features as f32;
+            let inverse = 1.0 / (variance + EPSILON as f32).sqrt();
+            let (example, step) = (index / self.steps, index % self.steps);
+            let at = example * self.block() + 2 * features + 2 * step;
+            memory.tape[at..at + 2].copy_from_slice(&[mean, inverse]);
+            output.iter_mut().for_each(|output| *output *= inverse);
+            if self.affine {
+                let (scale, shift) = weights.parameters.split_at(features);
+                for ((output, scale), shift) in output.iter_mut().zip(scale).zip(shift) {
+                    *output = *output * scale + shift;
+                }
+            }
+        }
+    }
+
+    /// With `x̂ = (x - mean) / deviation` and `h = scale · g`: `(h - mean(h) - x̂ · mean(h · x̂)) / deviation`.
+    fn backward(
+        &self,
+        weights: Weights,
+        _pass: &Pass,
+        values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        memory: Memory,
+    ) {
+        let features = self.features;
+        let mut downstream = downstream.map(|downstream| downstream.chunks_exact_mut(features));
+        let examples = values
+            .input
+            .chunks_exact(self.steps * features)
+            .zip(upstream.chunks_exact(self.steps * features));
+        for ((input, upstream), block) in examples.zip(memory.tape.chunks_exact_mut(self.block())) {
+            let (kept, noted) = block.split_at_mut(2 * features);
+            kept.fill(0.0);
+            let rows = input.chunks_exact(features).zip(upstream.chunks_exact(features));
+            for ((input, upstream), noted) in rows.zip(noted.chunks_exact(2)) {
+                let noted = (noted[0], noted[1]);
+                gradients(input, upstream, noted, self.scale(&weights), kept, memory.scratch);
+                let Some(downstream) = downstream.as_mut().and_then(|rows| rows.next()) else {
+                    continue;
+                };
+                let (normal, scaled) = memory.scratch[..2 * features].split_at(features);
+                let mean = sum(scaled) / features as f32;
+                let slope = dot(normal, scaled) / features as f32;
+                for ((downstream, normal), scaled) in downstream.iter_mut().zip(normal).zip(scaled) {
+                    *downstream = (scaled - mean - normal * slope) * noted.1;
+                }
+            }
+        }
+    }
+
+    fn squared_norms(
+        &self,
+        pass: &Pass,
+        _input: &[f32],
+        _upstream: &[f32],
+        norms: &mut [f32],
+        memory: Memory,
+    ) {
+        self.kept(memory.tape).squared_norms(pass.batch, norms);
+    }
+
+    fn accumulate(
+        &self,
+        _pass: &Pass,
+        _input: &[f32],
+        _upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        memory: Memory,
+    ) {
+        self.kept(memory.tape).accumulate(factors, gradient);
+    }
+}

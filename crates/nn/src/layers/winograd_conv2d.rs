@@ -1,0 +1,234 @@
+//! Convolution with stride one and a 3x3 or 5x5 window, by [Winograd's algorithm](crate::kernel::winograd).
+
+use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::kernel::line::{lines, lines_mut};
+use crate::kernel::winograd::Winograd;
+use crate::kernel::{LANES, Line};
+use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layers::patch_gram;
+use crate::layers::window::Window;
+use crate::shape::Shape;
+
+/// The same layer as [`Conv2d`](crate::layers::conv2d::Conv2d), for the windows that Winograd's algorithm serves.
+pub struct WinogradConv2d {
+    window: Window,
+    winograd: Winograd,
+    outputs: usize,
+    bias: bool,
+    /// Whether norms come from Gram matrices instead of kept gradients.
+    gram: bool,
+}
+
+impl WinogradConv2d {
+    /// Fewest channels on either side for which the transforms pay.
+    const FEWEST_CHANNELS: usize = 16;
+
+    /// Whether this algorithm serves a window and is worth it.
+    pub fn suits(window: &Window, outputs: usize, groups: usize) -> bool {
+        let kernel = window.kernel_height;
+        groups == 1
+            && window.kernel_width == kernel
+            && (kernel == 3 || kernel == 5)
+            && window.stride == (1, 1)
+            && window.padding.0 == window.padding.1
+            && window.padding.0 < kernel
+            && window.channels.min(outputs) >= WinogradConv2d::FEWEST_CHANNELS
+    }
+
+    /// A convolution to `outputs` channels.
+    pub fn new(window: Window, outputs: usize, bias: bool) -> WinogradConv2d {
+        let (kernel, padding) = (window.kernel_height, window.padding.0);
+        WinogradConv2d {
+            winograd: Winograd::new(
+                window.height,
+                window.width,
+                window.channels,
+                outputs,
+                kernel,
+                padding,
+            ),
+            gram: patch_gram::is_cheaper(window.positions(), window.taps() * window.channels, outputs),
+            window,
+            outputs,
+            bias,
+        }
+    }
+
+    fn weight_len(&self) -> usize {
+        self.window.taps() * self.window.channels * self.outputs
+    }
+
+    fn output_len(&self) -> usize {
+        self.window.positions() * self.outputs
+    }
+
+    fn keeps(&self, pass: &Pass) -> bool {
+        pass.purpose == Purpose::PerExample && !self.gram
+    }
+
+    /// Kept values of an example: the gradients of the weights and, if there is one, of the bias.
+    fn kept_len(&self) -> usize {
+        self.weight_len() + if self.bias { self.outputs } else { 0 }
+    }
+
+    fn scratch<'a>(&self, scratch: &'a mut [f32]) -> &'a mut [Line] {
+        lines_mut(&mut scratch[..self.winograd.scratch_len() * LANES])
+    }
+}
+
+impl Layer for WinogradConv2d {
+    fn kind(&self) -> &'static str {
+        "conv2d"
+    }
+
+    fn output(&self) -> Shape {
+        Shape::image(self.outputs, self.window.output_height, self.window.output_width)
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let window = &self.window;
+        let initial = Initial::FanIn(window.taps() * window.channels);
+        let sizes = vec![
+            self.outputs,
+            window.channels,
+            window.kernel_height,
+            window.kernel_width,
+        ];
+        let weight = Tensor {
+            stored_axes: Some([2, 3, 1, 0]),
+            ..Tensor::new("weight", sizes, initial)
+        };
+        let bias = self
+            .bias
+            .then(|| Tensor::new("bias", vec![self.outputs], initial));
+        std::iter::once(weight).chain(bias).collect()
+    }
+
+    fn multiply_adds(&self) -> u64 {
+        (self.window.positions() * self.weight_len()) as u64
+    }
+
+    fn prepared_len(&self) -> usize {
+        self.winograd.transformed_weights_len() * LANES
+    }
+
+    fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
+        self.winograd
+            .transform_weights(&parameters[..self.weight_len()], lines_mut(prepared));
+    }
+
+    fn tape_len(&self, pass: &Pass) -> usize {
+        if self.keeps(pass) {
+            pass.batch * self.kept_len()
+        } else {
+            0
+        }
+    }
+
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        let gram = if self.gram {
+            patch_gram::scratch_len(&self.window, 1)
+        } else {
+            0
+        };
+        (self.winograd.scratch_len() * LANES).max(gram).max(self.outputs)
+    }
+
+    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+        let scratch = self.scratch(memory.scratch);
+        self.winograd
+            .forward(lines(weights.prepared), input, pass.batch, output, scratch);
+        if self.bias {
+            let bias = &weights.parameters[self.weight_len()..];
+            output
+                .chunks_exact_mut(self.outputs)
+                .for_each(|pixel| add(pixel, bias));
+        }
+    }
+
+    fn backward(
+        &self,
+        weights: Weights,
+        pass: &Pass,
+        _values: Values,
+        upstream: &[f32],
+        downstream: Option<&mut [f32]>,
+        memory: Memory,
+    ) {
+        let Some(downstream) = downstream else { return };
+        let scratch = self.scratch(memory.scratch);
+        self.winograd
+            .backward_input(lines(weights.prepared), upstream, pass.batch, downstream, scratch);
+    }
+
+    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+        let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
+        for example in 0..pass.batch {
+            let pixels = &upstream[example * self.output_len()..][..self.output_len()];
+            let bias_gradient = if self.gram {
+                let image = &input[example * self.window.input_len()..][..self.window.input_len()];
+                weight_norms[example] =
+                    patch_gram::squared_norm(&self.window, 1, image, pixels, memory.scratch);
+                &mut memory.scratch[..self.outputs]
+            } else {
+                let kept = &mut memory.tape[example * self.kept_len()..][..self.kept_len()];
+                let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
+                gradient.fill(0.0);
+                let scratch = self.scratch(memory.scratch);
+                let examples = example..example + 1;
+                self.winograd
+                    .weight_gradient(input, upstream, examples, None, gradient, scratch);
+                weight_norms[example] = squared_norm(gradient);
+                bias_gradient
+            };
+            if self.bias {
+                bias_gradient.fill(0.0);
+                pixels
+                    .chunks_exact(self.outputs)
+                    .for_each(|pixel| add(bias_gradient, pixel));
+                bias_norms[example] = squared_norm(bias_gradient);
+            }
+        }
+    }
+
+    fn accumulate(
+        &self,
+        pass: &Pass,
+        input: &[f32],
+        upstream: &[f32],
+        factors: Factors,
+        gradient: &mut [f32],
+        memory: Memory,
+    ) {
+        let (weight, bias) = gradient.split_at_mut(self.weight_len());
+        if self.keeps(pass) {
+            for example in factors.examples() {
+                let kept = &memory.tape[example * self.kept_len()..][..self.kept_len()];
+                let (kept_weight, kept_bias) = kept.split_at(self.weight_len());
+                add_scaled(weight, factors.at(0, example), kept_weight);
+                if self.bias {
+                    add_scaled(bias, factors.at(1, example), kept_bias);
+                }
+            }
+            return;
+        }
+        let scratch = self.scratch(memory.scratch);
+        self.winograd.weight_gradient(
+            input,
+            upstream,
+            factors.examples(),
+            factors.of(0),
+            weight,
+            scratch,
+        );
+        if self.bias {
+            for example in factors.examples() {
+                let pixels = &upstream[example * self.output_len()..][..self.output_len()];
+                let factor = factors.at(1, example);
+                pixels
+                    .chunks_exact(self.outputs)
+                    .for_each(|pixel| add_scaled(bias, factor, pixel));
+            }
+        }
+    }
+}

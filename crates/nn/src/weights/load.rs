@@ -1,0 +1,184 @@
+//! Reading weight files.
+
+use super::layout::places;
+use super::{MODEL_KEY, fail};
+use crate::error::{Error, Result};
+use crate::model_file::ModelDescription;
+use crate::network::{Network, Parameter};
+use half::{bf16, f16};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Longest header that the format allows.
+const MOST_HEADER_BYTES: u64 = 100_000_000;
+
+/// Counters that PyTorch keeps and nobody here needs.
+const IGNORED: &str = ".num_batches_tracked";
+
+/// Loads the parameters of a network.
+pub fn load(path: &Path, network: &Network) -> Result<Vec<f32>> {
+    let bytes = read(path)?;
+    parameters(path, &tensors(path, &bytes)?, network)
+}
+
+/// Loads a network and its parameters from a file that holds its description, as [`save`](super::save) writes it.
+pub fn open(path: &Path) -> Result<(ModelDescription, Network, Vec<f32>)> {
+    let bytes = read(path)?;
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| foreign(path, error))?;
+    let text = metadata
+        .metadata()
+        .as_ref()
+        .and_then(|entries| entries.get(MODEL_KEY))
+        .ok_or_else(|| {
+            fail(
+                path,
+                "it does not say which model it belongs to; name the model as well",
+            )
+        })?;
+    let inside = |error: Error| fail(path, format!("its model description: {error}"));
+    let description = ModelDescription::from_toml(text).map_err(inside)?;
+    let network = description.network().map_err(inside)?;
+    let parameters = parameters(path, &tensors(path, &bytes)?, &network)?;
+    Ok((description, network, parameters))
+}
+
+/// The bytes of a file that looks as it should. A large file of another kind is not read as a whole to find that out.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut file = File::open(path).map_err(|error| fail(path, error))?;
+    let length = file.metadata().map_err(|error| fail(path, error))?.len();
+    let mut start = [0; 9];
+    if length < start.len() as u64 {
+        return Err(foreign(path, format!("it has only {length} bytes")));
+    }
+    file.read_exact(&mut start).map_err(|error| fail(path, error))?;
+    let header = start[..8]
+        .iter()
+        .rev()
+        .fold(0, |header, &byte| header << 8 | u64::from(byte));
+    if header > MOST_HEADER_BYTES || start[8] != b'{' {
+        return Err(foreign(path, "it does not start with a header"));
+    }
+    if header > length - 8 {
+        return Err(fail(
+            path,
+            format!("it is truncated: a header of {header} bytes in a file of {length}"),
+        ));
+    }
+    let mut bytes = Vec::new();
+    usize::try_from(length)
+        .ok()
+        .and_then(|length| bytes.try_reserve_exact(length).ok())
+        .ok_or_else(|| fail(path, format!("its {length} bytes do not fit into memory")))?;
+    bytes.extend_from_slice(&start);
+    file.read_to_end(&mut bytes).map_err(|error| fail(path, error))?;
+    Ok(bytes)
+}
+
+fn foreign(path: &Path, error: impl ToString) -> Error {
+    fail(
+        path,
+        format!("not a safetensors file, or a damaged one: {}", error.to_string()),
+    )
+}
+
+fn tensors<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
+    SafeTensors::deserialize(bytes).map_err(|error| match error {
+        safetensors::SafeTensorError::MetadataIncompleteBuffer => fail(
+            path,
+            format!(
+                "it is truncated, or longer than its header says ({} bytes)",
+                bytes.len()
+            ),
+        ),
+        other => foreign(path, other),
+    })
+}
+
+fn parameters(path: &Path, tensors: &SafeTensors, network: &Network) -> Result<Vec<f32>> {
+    let wanted = network.parameters();
+    let missing: Vec<&str> = wanted
+        .iter()
+        .map(|parameter| parameter.name.as_str())
+        .filter(|name| tensors.tensor(name).is_err())
+        .collect();
+    let mut extra: Vec<&str> = tensors
+        .names()
+        .into_iter()
+        .filter(|name| !name.ends_with(IGNORED))
+        .filter(|name| wanted.iter().all(|parameter| parameter.name != *name))
+        .collect();
+    extra.sort_unstable();
+    let reasons: Vec<String> = [("the file lacks", missing), ("the network has no", extra)]
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(verb, names)| format!("{verb} {}", some(&names)))
+        .collect();
+    if !reasons.is_empty() {
+        return Err(fail(path, reasons.join("; ")));
+    }
+    let mut values = vec![0.0; network.parameter_len()];
+    for parameter in wanted {
+        let view = tensors
+            .tensor(&parameter.name)
+            .map_err(|error| foreign(path, error))?;
+        fill(&view, parameter, &mut values[parameter.range.clone()]).map_err(|reason| fail(path, reason))?;
+    }
+    Ok(values)
+}
+
+/// The first of many names.
+fn some(names: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let list = format!("tensor {}", shown.join(", "));
+    match names.len().saturating_sub(SHOWN) {
+        0 => list,
+        more => format!("{list} and {more} more"),
+    }
+}
+
+/// Writes one tensor in muffle's order.
+fn fill(view: &TensorView, parameter: &Parameter, values: &mut [f32]) -> std::result::Result<(), String> {
+    let name = &parameter.name;
+    if view.shape() != parameter.tensor.sizes {
+        return Err(format!(
+            "tensor `{name}` has shape {:?}, the network needs {:?}",
+            view.shape(),
+            parameter.tensor.sizes
+        ));
+    }
+    let bytes = view.data();
+    match view.dtype() {
+        Dtype::F32 => convert(bytes, parameter, values, f32::from_le_bytes),
+        Dtype::F64 => convert(bytes, parameter, values, |bytes| f64::from_le_bytes(bytes) as f32),
+        Dtype::F16 => convert(bytes, parameter, values, |bytes| {
+            f16::from_le_bytes(bytes).to_f32()
+        }),
+        Dtype::BF16 => convert(bytes, parameter, values, |bytes| {
+            bf16::from_le_bytes(bytes).to_f32()
+        }),
+        other => {
+            return Err(format!(
+                "tensor `{name}` has type {other}; use F32, F64, F16 or BF16"
+            ));
+        }
+    }
+    match values.iter().all(|value| value.is_finite()) {
+        true => Ok(()),
+        false => Err(format!("tensor `{name}` has a value that is not finite")),
+    }
+}
+
+fn convert<const N: usize>(
+    bytes: &[u8],
+    parameter: &Parameter,
+    values: &mut [f32],
+    number: impl Fn([u8; N]) -> f32,
+) {
+    let (numbers, _) = bytes.as_chunks::<N>();
+    for (place, &bytes) in places(&parameter.tensor).zip(numbers) {
+        values[place] = number(bytes);
+    }
+}

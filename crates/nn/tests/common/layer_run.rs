@@ -1,0 +1,137 @@
+//! One layer on its own, driven as the engine drives it.
+
+use muffle_nn::Purpose;
+use muffle_nn::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
+
+/// What a layer made of a batch.
+pub struct Run {
+    pub output: Vec<f32>,
+    pub downstream: Vec<f32>,
+    /// Sum of the gradients of all examples, in the layer's own layout.
+    pub gradient: Vec<f32>,
+    /// Squared norms: `norms[tensor * batch + example]`.
+    pub norms: Vec<f32>,
+}
+
+/// Runs a layer forward and back.
+///
+/// Memory is made as unfriendly as the contract allows: scratch is full of NaN, the tape has room for more examples than
+/// come, and a larger batch of other values has gone through it before.
+pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32], upstream: &[f32]) -> Run {
+    let output_width = layer.output().len();
+    let batch = upstream.len() / output_width;
+    let pass = |batch: usize| Pass {
+        batch,
+        purpose,
+        seed: 5,
+        first_example: 0,
+    };
+    let capacity = batch + 1;
+    let mut prepared = vec![f32::NAN; layer.prepared_len()];
+    layer.prepare(parameters, &mut prepared);
+    let weights = Weights {
+        parameters,
+        prepared: &prepared,
+    };
+    let mut tape = vec![0.0; layer.tape_len(&pass(capacity))];
+    let mut scratch = vec![f32::NAN; layer.scratch_len(&pass(capacity))];
+    let longer = |values: &[f32]| -> Vec<f32> {
+        let width = values.len() / batch;
+        values[values.len() - width..]
+            .iter()
+            .chain(values)
+            .copied()
+            .collect()
+    };
+    let mut step = |pass: &Pass, input: &[f32], upstream: &[f32], wanted: bool, tape: &mut [f32]| {
+        scratch.fill(f32::NAN);
+        once(layer, weights, pass, input, upstream, wanted, tape, &mut scratch)
+    };
+    step(
+        &pass(capacity),
+        &longer(input),
+        &longer(upstream),
+        true,
+        &mut tape,
+    );
+    let found = step(&pass(batch), input, upstream, true, &mut tape);
+    // A first layer, whose input gradient nobody wants, has the same gradient.
+    tape.fill(0.0);
+    let first = step(&pass(batch), input, upstream, false, &mut tape);
+    assert_eq!(first.gradient, found.gradient, "without an input gradient");
+    found
+}
+
+#[allow(clippy::too_many_arguments)]
+fn once(
+    layer: &dyn Layer,
+    weights: Weights,
+    pass: &Pass,
+    input: &[f32],
+    upstream: &[f32],
+    wanted: bool,
+    tape: &mut [f32],
+    scratch: &mut [f32],
+) -> Run {
+    let tensors = layer.tensors().len();
+    let mut run = Run {
+        output: vec![f32::NAN; upstream.len()],
+        downstream: vec![f32::NAN; input.len()],
+        gradient: vec![0.0; weights.parameters.len()],
+        norms: vec![f32::NAN; tensors * pass.batch],
+    };
+    let memory = Memory { tape, scratch };
+    layer.forward(weights, pass, input, &mut run.output, memory);
+    if pass.purpose == Purpose::Evaluate {
+        return run;
+    }
+    let values = Values {
+        input,
+        output: &run.output,
+    };
+    let downstream = wanted.then_some(&mut run.downstream[..]);
+    layer.backward(
+        weights,
+        pass,
+        values,
+        upstream,
+        downstream,
+        Memory { tape, scratch },
+    );
+    if tensors == 0 {
+        return run;
+    }
+    let ones = vec![1.0; tensors * pass.batch];
+    let factors = if pass.purpose == Purpose::PerExample {
+        let memory = Memory { tape, scratch };
+        layer.squared_norms(pass, input, upstream, &mut run.norms, memory);
+        Factors::weighted(&ones, pass.batch)
+    } else {
+        Factors::ones(pass.batch, 0..pass.batch)
+    };
+    let memory = Memory { tape, scratch };
+    layer.accumulate(pass, input, upstream, factors, &mut run.gradient, memory);
+    run
+}
+
+/// A tensor's values from PyTorch's order to the layer's own.
+pub fn to_stored<T: Copy>(tensor: &Tensor, values: &[T]) -> Vec<T> {
+    let Some(axes) = tensor.stored_axes else {
+        return values.to_vec();
+    };
+    let sizes = &tensor.sizes;
+    let stride = |axis: usize| sizes[axis + 1..].iter().product::<usize>();
+    let mut stored = Vec::with_capacity(values.len());
+    for a in 0..sizes[axes[0]] {
+        for b in 0..sizes[axes[1]] {
+            for c in 0..sizes[axes[2]] {
+                for d in 0..sizes[axes[3]] {
+                    let at = [a, b, c, d].into_iter().zip(axes);
+                    let at: usize = at.map(|(index, axis)| index * stride(axis)).sum();
+                    stored.push(values[at]);
+                }
+            }
+        }
+    }
+    stored
+}

@@ -10,6 +10,15 @@ pub const COLUMNS: usize = 16;
 type Tile<const ROWS: usize> =
     unsafe fn(&[f32], &[u32; ROWS], &[u32], &[[f32; COLUMNS]], &mut [[f32; COLUMNS]; ROWS]);
 
+/// Runs whole tiles of one of the listed sizes.
+macro_rules! run_tiles {
+    ($run:ident, $size:ident, $rows:ident, $output_rows:ident, $tile:path, $($rows_of_tile:literal)*) => {
+        match $size {
+            $($rows_of_tile => $run.tiles::<$rows_of_tile>($rows, $output_rows, $tile),)*
+            other => unreachable!("a tile of {other} rows"),
+        }
+    };
+}
 /// One panel of the product for all rows, with the widest instructions this machine has.
 ///
 /// The caller has checked that `rows[r] + reductions[s]` stays inside `image` for all pairs.
@@ -36,21 +45,21 @@ pub(super) fn panel(
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
-            let (rows, output_rows) = run.tiles::<12>(rows, output_rows, x86::tile_512::<12>);
-            let (rows, output_rows) = run.tiles::<6>(rows, output_rows, x86::tile_512::<6>);
-            run.tiles::<1>(rows, output_rows, x86::tile_512::<1>);
-            return;
+            return run.even_tiles::<12>(rows, output_rows, |run, size, rows, output_rows| {
+                run_tiles!(run, size, rows, output_rows, x86::tile_512, 1 2 3 4 5 6 7 8 9 10 11 12)
+            });
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            let (rows, output_rows) = run.tiles::<6>(rows, output_rows, x86::tile_256::<6>);
-            let (rows, output_rows) = run.tiles::<4>(rows, output_rows, x86::tile_256::<4>);
-            let (rows, output_rows) = run.tiles::<2>(rows, output_rows, x86::tile_256::<2>);
-            run.tiles::<1>(rows, output_rows, x86::tile_256::<1>);
-            return;
+            return run.even_tiles::<6>(rows, output_rows, |run, size, rows, output_rows| {
+                run_tiles!(run, size, rows, output_rows, x86::tile_256, 1 2 3 4 5 6)
+            });
         }
     }
-    let (rows, output_rows) = run.tiles::<4>(rows, output_rows, tile_portable::<4>);
-    run.tiles::<1>(rows, output_rows, tile_portable::<1>);
+    run.even_tiles::<4>(
+        rows,
+        output_rows,
+        |run, size, rows, output_rows| run_tiles!(run, size, rows, output_rows, tile_portable, 1 2 3 4),
+    );
 }
 
 struct Run<'a> {
@@ -63,25 +72,41 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs as many whole tiles as there are rows and returns the rest.
-    fn tiles<'r, const ROWS: usize>(
+    /// Splits the rows into the fewest tiles of at most `MOST` rows, as equal in size as can be: a tile of one or two
+    /// rows waits for its own sums and takes as long as one of four.
+    fn even_tiles<const MOST: usize>(
         &mut self,
-        rows: &'r [u32],
-        output_rows: &'r [u32],
-        tile: Tile<ROWS>,
-    ) -> (&'r [u32], &'r [u32]) {
-        let (blocks, rest) = rows.as_chunks::<ROWS>();
-        let (output_blocks, output_rest) = output_rows.as_chunks::<ROWS>();
+        rows: &[u32],
+        output_rows: &[u32],
+        run: impl Fn(&mut Self, usize, &[u32], &[u32]),
+    ) {
+        if rows.is_empty() {
+            return;
+        }
+        let tiles = rows.len().div_ceil(MOST);
+        let (size, larger) = (rows.len() / tiles, rows.len() % tiles);
+        let (larger_rows, rows) = rows.split_at(larger * (size + 1));
+        let (larger_output_rows, output_rows) = output_rows.split_at(larger * (size + 1));
+        if larger > 0 {
+            run(self, size + 1, larger_rows, larger_output_rows);
+        }
+        run(self, size, rows, output_rows);
+    }
+
+    /// Runs whole tiles.
+    fn tiles<const ROWS: usize>(&mut self, rows: &[u32], output_rows: &[u32], tile: Tile<ROWS>) {
+        let blocks = rows.as_chunks::<ROWS>().0;
+        let output_blocks = output_rows.as_chunks::<ROWS>().0;
         for (block, targets) in blocks.iter().zip(output_blocks) {
             let mut sums = [[0.0; COLUMNS]; ROWS];
             let width = self.columns.len();
             match self.start {
                 Start::Zero => {}
-                Start::Row(row) => sums.iter_mut().for_each(|sum| sum[..width].copy_from_slice(row)),
+                Start::Row(row) => sums.iter_mut().for_each(|sum| load(sum, row)),
                 Start::Output => {
                     for (sum, &target) in sums.iter_mut().zip(targets) {
                         let begin = target as usize + self.columns.start;
-                        sum[..width].copy_from_slice(&self.output[begin..begin + width]);
+                        load(sum, &self.output[begin..begin + width]);
                     }
                 }
             }
@@ -97,7 +122,14 @@ impl Run<'_> {
                 }
             }
         }
-        (rest, output_rest)
+    }
+}
+
+/// Copies up to a whole row, without a call for a whole one.
+fn load(sum: &mut [f32; COLUMNS], values: &[f32]) {
+    match values.as_array::<COLUMNS>() {
+        Some(values) => *sum = *values,
+        None => sum[..values.len()].copy_from_slice(values),
     }
 }
 

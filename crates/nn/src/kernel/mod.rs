@@ -2,6 +2,7 @@
 //! layers.
 
 pub mod channels;
+pub mod dots;
 pub mod elementwise;
 pub mod gather;
 mod gather_tiles;

@@ -25,6 +25,27 @@ static CONTIGUOUS: [u32; DEPTH_BLOCK] = {
     table
 };
 
+/// Addresses relative to a base, none above the largest.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    values: &'a [u32],
+    largest: usize,
+}
+
+impl<'a> Table<'a> {
+    /// Takes a table of addresses.
+    pub fn new(values: &'a [u32]) -> Table<'a> {
+        let largest = values.iter().max().map_or(0, |&largest| largest as usize);
+        Table { values, largest }
+    }
+
+    /// The addresses from one place on, under the same bound.
+    pub fn from(self, first: usize) -> Table<'a> {
+        let values = &self.values[first..];
+        Table { values, ..self }
+    }
+}
+
 /// Rows of values that lie side by side, the rows a fixed distance apart.
 #[derive(Clone, Copy)]
 pub struct Left<'a> {
@@ -36,40 +57,73 @@ pub struct Left<'a> {
     pub stride: usize,
 }
 
-/// `output[r · output_stride + n] = start + Σ_k left[r][k] · panel[k][n]` for `n < width`, with `k` over the whole depth
-/// of the panel.
+/// Where the products of several panels go.
+#[derive(Clone, Copy)]
+pub struct Output {
+    /// Distance between two rows.
+    pub row_stride: usize,
+    /// Distance between the first values of two panels.
+    pub panel_stride: usize,
+    /// Columns of all panels together; those of the last panel beyond it are left out.
+    pub columns: usize,
+}
+
+/// `output[r · row_stride + p · panel_stride + n] = Σ_k left[r][k] · panels[p][k][n]`, plus `bias[p][n]` if there is one.
+///
+/// The panels lie one after the other; the sum runs from row `skip` of each panel on, which meets the first value of the
+/// left rows.
 ///
 /// # Panics
 /// If the matrices reach beyond their slices.
-pub fn product(
+pub fn products(
     left: Left,
-    panel: &[f32],
-    start: Start,
+    panels: &[f32],
+    skip: usize,
+    bias: Option<&[f32]>,
     output: &mut [f32],
-    output_stride: usize,
-    width: usize,
+    place: Output,
 ) {
-    let panel = panel.as_chunks::<COLUMNS>().0;
-    let mut first = 0;
-    while first < left.rows {
-        let count = ROW_BLOCK.min(left.rows - first);
+    let count = place.columns.div_ceil(COLUMNS);
+    let panel_len = panels.len() / count;
+    for first in (0..left.rows).step_by(ROW_BLOCK) {
+        let block = ROW_BLOCK.min(left.rows - first);
         let values = &left.values[first * left.stride..];
-        let output = &mut output[first * output_stride..];
-        let rows: [u32; ROW_BLOCK] = std::array::from_fn(|row| (row * left.stride) as u32);
-        let output_rows: [u32; ROW_BLOCK] = std::array::from_fn(|row| (row * output_stride) as u32);
-        for (block, panel) in panel.chunks(DEPTH_BLOCK).enumerate() {
-            gather_product(
-                &values[block * DEPTH_BLOCK..],
-                &rows[..count],
-                &CONTIGUOUS[..panel.len()],
-                panel.as_flattened(),
-                if block == 0 { start } else { Start::Output },
-                output,
-                &output_rows[..count],
-                0..width,
-            );
+        let output = &mut output[first * place.row_stride..];
+        let mut rows = [0; ROW_BLOCK];
+        let mut output_rows = [0; ROW_BLOCK];
+        for row in 0..block {
+            rows[row] = (row * left.stride) as u32;
+            output_rows[row] = (row * place.row_stride) as u32;
         }
-        first += count;
+        let (rows, output_rows) = (Table::new(&rows[..block]), &output_rows[..block]);
+        for (index, panel) in panels.chunks_exact(panel_len).enumerate() {
+            let width = COLUMNS.min(place.columns - index * COLUMNS);
+            let output = &mut output[index * place.panel_stride..];
+            let panel = &panel.as_chunks::<COLUMNS>().0[skip..];
+            for (block, panel) in panel.chunks(DEPTH_BLOCK).enumerate() {
+                let start = match bias {
+                    _ if block > 0 => Start::Output,
+                    Some(bias) => Start::Row(&bias[index * COLUMNS..][..width]),
+                    None => Start::Zero,
+                };
+                let reductions = Table {
+                    values: &CONTIGUOUS[..panel.len()],
+                    largest: panel.len() - 1,
+                };
+                let values = &values[block * DEPTH_BLOCK..];
+                let panel = panel.as_flattened();
+                gather_product(
+                    values,
+                    rows,
+                    reductions,
+                    panel,
+                    start,
+                    output,
+                    output_rows,
+                    0..width,
+                );
+            }
+        }
     }
 }
 
@@ -81,28 +135,28 @@ pub fn product(
 #[allow(clippy::too_many_arguments)]
 pub fn gather_product(
     values: &[f32],
-    rows: &[u32],
-    reductions: &[u32],
+    rows: Table,
+    reductions: Table,
     panel: &[f32],
     start: Start,
     output: &mut [f32],
     output_rows: &[u32],
     columns: std::ops::Range<usize>,
 ) {
-    let largest = |table: &[u32]| table.iter().max().map_or(0, |&largest| largest as usize);
-    if rows.is_empty() || columns.is_empty() {
-        return;
-    }
-    assert_eq!(rows.len(), output_rows.len(), "one output row for every row");
+    assert_eq!(
+        rows.values.len(),
+        output_rows.len(),
+        "one output row for every row"
+    );
     assert!(columns.len() <= COLUMNS, "a panel has {COLUMNS} columns");
     assert!(
-        reductions.is_empty() || largest(rows) + largest(reductions) < values.len(),
+        rows.largest + reductions.largest < values.len(),
         "tables reach beyond the values"
     );
     gather_tiles::panel(
         values,
-        rows,
-        reductions,
+        rows.values,
+        reductions.values,
         panel.as_chunks().0,
         start,
         output,
@@ -116,33 +170,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equals_a_naive_product() {
+    fn equal_naive_products() {
         let value = |index: usize| ((index * 7919) % 101) as f32 / 50.0 - 1.0;
-        for (rows, depth, width) in [(1, 1, 1), (5, 17, 16), (97, 30, 9), (200, 600, 16)] {
-            let (stride, output_stride) = (depth + 3, width + 2);
+        for (rows, depth, columns, skip) in [
+            (1, 1, 1usize, 0),
+            (5, 17, 48, 3),
+            (97, 30, 25, 0),
+            (200, 600, 16, 1),
+        ] {
+            let (stride, panels) = (depth + 3, columns.div_ceil(COLUMNS));
             let values: Vec<f32> = (0..rows * stride).map(value).collect();
-            let panel: Vec<f32> = (0..depth * COLUMNS).map(|index| value(index + 13)).collect();
-            let mut output: Vec<f32> = (0..rows * output_stride).map(value).collect();
-            let before = output.clone();
+            let packed: Vec<f32> = (0..panels * (skip + depth) * COLUMNS).map(value).collect();
+            let bias: Vec<f32> = (0..panels * COLUMNS).map(value).collect();
             let left = Left {
                 values: &values,
                 rows,
                 stride,
             };
-            product(left, &panel, Start::Output, &mut output, output_stride, width);
-            for (index, (computed, before)) in output.iter().zip(before).enumerate() {
-                let (row, column) = (index / output_stride, index % output_stride);
-                let term =
-                    |k: usize| f64::from(values[row * stride + k]) * f64::from(panel[k * COLUMNS + column]);
-                let expected = if column < width {
-                    f64::from(before) + (0..depth).map(term).sum::<f64>()
-                } else {
-                    f64::from(before)
-                };
-                assert!(
-                    (f64::from(*computed) - expected).abs() < 1e-3,
-                    "row {row}, column {column}"
-                );
+            let place = Output {
+                row_stride: COLUMNS + 1,
+                panel_stride: rows * (COLUMNS + 1),
+                columns,
+            };
+            for bias in [None, Some(&bias[..])] {
+                let mut output = vec![f32::NAN; panels * place.panel_stride];
+                products(left, &packed, skip, bias, &mut output, place);
+                for (index, computed) in output.iter().enumerate() {
+                    let (panel, place) = (index / place.panel_stride, index % place.panel_stride);
+                    let (row, column) = (place / (COLUMNS + 1), place % (COLUMNS + 1));
+                    if column == COLUMNS || panel * COLUMNS + column >= columns {
+                        assert!(computed.is_nan(), "nothing is written beside the products");
+                        continue;
+                    }
+                    let term = |k: usize| {
+                        let packed = packed[((panel * (skip + depth)) + skip + k) * COLUMNS + column];
+                        f64::from(values[row * stride + k]) * f64::from(packed)
+                    };
+                    let bias = bias.map_or(0.0, |bias| f64::from(bias[panel * COLUMNS + column]));
+                    let expected = bias + (0..depth).map(term).sum::<f64>();
+                    let error = (f64::from(*computed) - expected).abs();
+                    assert!(error < 1e-3, "panel {panel}, row {row}, column {column}");
+                }
             }
         }
     }

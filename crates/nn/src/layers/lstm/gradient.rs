@@ -3,8 +3,9 @@
 use super::layout::{Layout, Sizes};
 use crate::kernel::elementwise::scale_into;
 use crate::kernel::gather::Start;
-use crate::kernel::panel::{COLUMNS, gather_product};
+use crate::kernel::panel::{COLUMNS, Table, gather_product};
 use crate::layer::Factors;
+use std::ops::Range;
 
 /// Terms (pairs of example and step) in one go: their gates stay in the second-level cache while every panel of rows
 /// meets them, and a panel of rows stays in the first.
@@ -47,40 +48,23 @@ pub fn accumulate(
             let [input_factor, hidden_factor] = [0, 1].map(|tensor| factors.at(tensor, example));
             pack(row, groups, hidden_factor, input_factor, term, count, panels);
         }
-        for (panel, packed) in panels.chunks_exact(count * COLUMNS).enumerate() {
-            if panel < groups {
-                // The hidden state before the first step is zero.
-                let skip = examples.len().saturating_sub(begin).min(count);
-                if skip == count {
-                    continue;
+        let reductions = Table::new(&reductions[..count]);
+        // The hidden state before the first step is zero.
+        let skip = examples.len().saturating_sub(begin).min(count);
+        let mut first = 0;
+        while first < 4 * sizes.units {
+            let block = Block::new(sizes, layout, first);
+            first += block.count;
+            for (panel, packed) in panels.chunks_exact(count * COLUMNS).enumerate() {
+                if panel >= groups {
+                    let first = (panel - groups) * COLUMNS;
+                    let columns = first..sizes.inputs.min(first + COLUMNS);
+                    block.add(gates, reductions, packed, weight_input, sizes.inputs, columns);
+                } else if skip < count {
+                    let (reductions, packed) = (reductions.from(skip), &packed[skip * COLUMNS..]);
+                    let columns = sizes.units_of(panel);
+                    block.add(gates, reductions, packed, weight_hidden, sizes.units, columns);
                 }
-                let columns = sizes.units_of(panel);
-                let packed = &packed[skip * COLUMNS..];
-                let reductions = &reductions[skip..count];
-                weight_rows(
-                    sizes,
-                    layout,
-                    gates,
-                    reductions,
-                    packed,
-                    columns,
-                    weight_hidden,
-                    sizes.units,
-                );
-            } else {
-                let first = (panel - groups) * COLUMNS;
-                let columns = first..sizes.inputs.min(first + COLUMNS);
-                let reductions = &reductions[..count];
-                weight_rows(
-                    sizes,
-                    layout,
-                    gates,
-                    reductions,
-                    packed,
-                    columns,
-                    weight_input,
-                    sizes.inputs,
-                );
             }
         }
     }
@@ -107,36 +91,49 @@ fn pack(
     }
 }
 
-/// Multiplies the gates of all weight rows with one panel of `[hidden | input]`.
-#[allow(clippy::too_many_arguments)]
-fn weight_rows(
-    sizes: &Sizes,
-    layout: &Layout,
-    gates: &[f32],
-    reductions: &[u32],
-    panel: &[f32],
-    columns: std::ops::Range<usize>,
-    weight: &mut [f32],
-    width: usize,
-) {
-    for first in (0..4 * sizes.units).step_by(WEIGHT_ROWS) {
+/// A few rows of both weight tensors.
+struct Block {
+    first: usize,
+    count: usize,
+    sources: [u32; WEIGHT_ROWS],
+}
+
+impl Block {
+    /// The rows from `first` on.
+    fn new(sizes: &Sizes, layout: &Layout, first: usize) -> Block {
         let count = WEIGHT_ROWS.min(4 * sizes.units - first);
-        let mut sources = [0u32; WEIGHT_ROWS];
-        let mut targets = [0u32; WEIGHT_ROWS];
-        for index in 0..count {
+        let mut sources = [0; WEIGHT_ROWS];
+        for (index, source) in sources[..count].iter_mut().enumerate() {
             let (panel, column) = sizes.place(first + index);
-            sources[index] = (panel * layout.panel_stride() + column) as u32;
-            targets[index] = ((first + index) * width) as u32;
+            *source = (panel * layout.panel_stride() + column) as u32;
         }
+        Block {
+            first,
+            count,
+            sources,
+        }
+    }
+
+    /// Adds the product of the rows' gates with one panel to some columns of a weight tensor.
+    fn add(
+        &self,
+        gates: &[f32],
+        reductions: Table,
+        panel: &[f32],
+        weight: &mut [f32],
+        width: usize,
+        columns: Range<usize>,
+    ) {
+        let targets: [u32; WEIGHT_ROWS] = std::array::from_fn(|index| (index * width) as u32);
         gather_product(
             gates,
-            &sources[..count],
+            Table::new(&self.sources[..self.count]),
             reductions,
             panel,
             Start::Output,
-            weight,
-            &targets[..count],
-            columns.clone(),
+            &mut weight[self.first * width..],
+            &targets[..self.count],
+            columns,
         );
     }
 }

@@ -66,6 +66,8 @@ pub struct Layout {
     gate_slots: usize,
     /// Steps that keep their state, with the one before the first.
     state_slots: usize,
+    /// Steps that keep their gate gradients example by example.
+    gradient_slots: usize,
 }
 
 /// The tape, area by area.
@@ -80,20 +82,24 @@ pub struct Areas<'a> {
     pub squashed: &'a mut [f32],
     /// Gate gradients summed over time: panel, example, column.
     pub sums: &'a mut [f32],
+    /// Gate gradients once more, for norms: example, step, gate, unit.
+    pub gradients: &'a mut [f32],
 }
 
 impl Layout {
     /// The layout for a pass.
     pub fn new(sizes: Sizes, pass: &Pass) -> Layout {
-        let (gate_slots, state_slots) = match pass.purpose {
-            Purpose::Evaluate => (1, 2),
-            Purpose::Plain | Purpose::PerExample => (sizes.steps, sizes.steps + 1),
+        let (gate_slots, state_slots, gradient_slots) = match pass.purpose {
+            Purpose::Evaluate => (1, 2, 0),
+            Purpose::Plain => (sizes.steps, sizes.steps + 1, 1),
+            Purpose::PerExample => (sizes.steps, sizes.steps + 1, sizes.steps),
         };
         Layout {
             sizes,
             batch: pass.batch,
             gate_slots,
             state_slots,
+            gradient_slots,
         }
     }
 
@@ -103,7 +109,7 @@ impl Layout {
         ((self.gate_slots * self.batch) | 1) * COLUMNS
     }
 
-    fn lens(&self) -> [usize; 5] {
+    fn lens(&self) -> [usize; 6] {
         let state = self.batch * self.sizes.padded_units();
         [
             self.sizes.panels() * self.panel_stride(),
@@ -111,6 +117,7 @@ impl Layout {
             self.state_slots * state,
             self.gate_slots * state,
             4 * state,
+            self.batch * self.gradient_stride(),
         ]
     }
 
@@ -121,18 +128,30 @@ impl Layout {
 
     /// The areas of a tape.
     pub fn split<'a>(&self, tape: &'a mut [f32]) -> Areas<'a> {
-        let [gates, rows, cells, squashed, sums] = self.lens();
+        let [gates, rows, cells, squashed, sums, gradients] = self.lens();
         let (gates, tape) = tape.split_at_mut(gates);
         let (rows, tape) = tape.split_at_mut(rows);
         let (cells, tape) = tape.split_at_mut(cells);
         let (squashed, tape) = tape.split_at_mut(squashed);
+        let (sums, tape) = tape.split_at_mut(sums);
         Areas {
             gates,
             rows,
             cells,
             squashed,
-            sums: &mut tape[..sums],
+            sums,
+            gradients: &mut tape[..gradients],
         }
+    }
+
+    /// Values between the gate gradients of two examples: again an odd number of cache lines.
+    pub fn gradient_stride(&self) -> usize {
+        ((self.gradient_slots * self.sizes.panels()) | 1) * COLUMNS
+    }
+
+    /// Start of a step among the gate gradients of an example.
+    pub fn gradient(&self, step: usize) -> usize {
+        step % self.gradient_slots * self.sizes.panels() * COLUMNS
     }
 
     /// Values of one group, or one panel, at one step.

@@ -8,8 +8,7 @@ mod prepared;
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, squared_norm};
-use crate::kernel::gather::Start;
-use crate::kernel::panel::{COLUMNS, Left, product};
+use crate::kernel::panel::{COLUMNS, Left, Output, products};
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
 use crate::shape::Shape;
@@ -64,11 +63,6 @@ impl Lstm {
             false => (step + 1 == self.sizes.steps).then_some(0),
         }
     }
-
-    /// Distance between the rows of gate gradients: off the powers of two that crowd the sets of a cache.
-    fn gradient_row(&self) -> usize {
-        self.sizes.panels() * COLUMNS + COLUMNS
-    }
 }
 
 impl Layer for Lstm {
@@ -117,9 +111,9 @@ impl Layer for Lstm {
     }
 
     fn scratch_len(&self, pass: &Pass) -> usize {
-        // Gate gradients of one step with the gradients of both states, or packed rows.
-        let back = pass.batch * (self.gradient_row() + 2 * self.sizes.padded_units());
-        back.max(gradient::scratch_len(&self.sizes))
+        // The gradients of both states, or packed rows.
+        let states = 2 * pass.batch * self.sizes.padded_units();
+        states.max(gradient::scratch_len(&self.sizes))
     }
 
     fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
@@ -151,14 +145,20 @@ impl Layer for Lstm {
                 stride: row,
             };
             for group in 0..groups {
-                let mut gates = gates_of(&self.sizes, &layout, tape.gates, group, step);
-                for (gate, sums) in gates.iter_mut().enumerate() {
-                    let panel_len = self.sizes.forward_panel();
-                    let panel = &prepared.forward[(group * 4 + gate) * panel_len..][..panel_len];
-                    let bias = &prepared.bias[(gate * groups + group) * COLUMNS..][..COLUMNS];
-                    let panel = &panel[skip * COLUMNS..];
-                    product(left, panel, Start::Row(bias), sums, COLUMNS, COLUMNS);
-                }
+                let panels_len = 4 * self.sizes.forward_panel();
+                products(
+                    left,
+                    &prepared.forward[group * panels_len..][..panels_len],
+                    skip,
+                    Some(&prepared.bias[group * 4 * COLUMNS..][..4 * COLUMNS]),
+                    &mut tape.gates[layout.gate(group, step)..],
+                    Output {
+                        row_stride: COLUMNS,
+                        panel_stride: groups * layout.panel_stride(),
+                        columns: 4 * COLUMNS,
+                    },
+                );
+                let gates = gates_of(&self.sizes, &layout, tape.gates, group, step);
                 let [before, after] = tape
                     .cells
                     .get_disjoint_mut([layout.cell(step, group), layout.cell(step + 1, group)])
@@ -199,8 +199,7 @@ impl Layer for Lstm {
         let tape = layout.split(memory.tape);
         let prepared = self.sizes.split_prepared(weights.prepared);
         let (hidden_gradient, scratch) = memory.scratch.split_at_mut(batch * padded);
-        let (cell_gradient, scratch) = scratch.split_at_mut(batch * padded);
-        let gradient_rows = &mut scratch[..batch * self.gradient_row()];
+        let cell_gradient = &mut scratch[..batch * padded];
         cell_gradient.fill(0.0);
         hidden_gradient.fill(0.0);
         tape.sums.fill(0.0);
@@ -229,34 +228,40 @@ impl Layer for Lstm {
                     cell_gradient: &mut cell_gradient[block],
                 };
                 let rows = Strided {
-                    values: &mut gradient_rows[group * COLUMNS..],
-                    stride: self.gradient_row(),
+                    values: &mut tape.gradients[layout.gradient(step) + group * COLUMNS..],
+                    stride: layout.gradient_stride(),
                 };
                 let gates = gates_of(&self.sizes, &layout, tape.gates, group, step);
                 let sums = sums_of(&self.sizes, &layout, tape.sums, group);
                 cell::backward(gates, back, rows, padded, sums);
             }
             let left = Left {
-                values: gradient_rows,
+                values: &tape.gradients[layout.gradient(step)..],
                 rows: batch,
-                stride: self.gradient_row(),
+                stride: layout.gradient_stride(),
             };
             if step > 0 {
-                for (panel, target) in prepared
-                    .hidden
-                    .chunks_exact(self.sizes.backward_panel())
-                    .zip(hidden_gradient.chunks_exact_mut(layout.block()))
-                {
-                    product(left, panel, Start::Zero, target, COLUMNS, COLUMNS);
-                }
+                let place = Output {
+                    row_stride: COLUMNS,
+                    panel_stride: layout.block(),
+                    columns: padded,
+                };
+                products(left, prepared.hidden, 0, None, hidden_gradient, place);
             }
             if let Some(downstream) = &mut downstream {
-                let panels = prepared.input.chunks_exact(self.sizes.backward_panel());
-                for (index, panel) in panels.enumerate() {
-                    let width = COLUMNS.min(inputs - index * COLUMNS);
-                    let target = &mut downstream[step * inputs + index * COLUMNS..];
-                    product(left, panel, Start::Zero, target, steps * inputs, width);
-                }
+                let place = Output {
+                    row_stride: steps * inputs,
+                    panel_stride: COLUMNS,
+                    columns: inputs,
+                };
+                products(
+                    left,
+                    prepared.input,
+                    0,
+                    None,
+                    &mut downstream[step * inputs..],
+                    place,
+                );
             }
         }
     }
@@ -275,20 +280,18 @@ impl Layer for Lstm {
         let tape = layout.split(memory.tape);
         for example in 0..batch {
             let gradients = Vectors {
-                values: &tape.gates[example * COLUMNS..],
-                step_stride: layout.block(),
-                pieces: self.sizes.panels(),
-                piece_stride: layout.panel_stride(),
+                values: &tape.gradients[example * layout.gradient_stride()..],
+                stride: self.sizes.panels() * COLUMNS,
+                len: self.sizes.panels() * COLUMNS,
             };
-            let rows = |first: usize, width: usize| Vectors {
+            let rows = |first: usize, len: usize| Vectors {
                 values: &tape.rows[example * row + first..],
-                step_stride: batch * row,
-                pieces: width / COLUMNS,
-                piece_stride: COLUMNS,
+                stride: batch * row,
+                len,
             };
             let hidden = rows(0, groups * COLUMNS);
             let inputs = rows(groups * COLUMNS, self.sizes.padded_inputs());
-            let [from_input, from_hidden] = gram_norms(self.sizes.steps, gradients, hidden, inputs);
+            let [from_input, from_hidden] = gram_norms(self.sizes.steps, gradients, inputs, hidden);
             let bias: f32 = (0..self.sizes.panels())
                 .map(|panel| {
                     squared_norm(&tape.sums[panel * layout.block() + example * COLUMNS..][..COLUMNS])

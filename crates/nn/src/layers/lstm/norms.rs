@@ -1,90 +1,65 @@
 //! Norms of one example's gradients from inner products between its steps.
 
-use crate::kernel::panel::COLUMNS;
-use multiversion::multiversion;
+use crate::kernel::dots::{OTHERS, ROWS, dots};
 
-/// The vectors of one example, one for each step, in pieces of sixteen values.
+/// The vectors of one example, one for each step.
 #[derive(Clone, Copy)]
 pub struct Vectors<'a> {
-    /// From the first piece of the first step on.
+    /// From the first step on.
     pub values: &'a [f32],
     /// Distance between two steps.
-    pub step_stride: usize,
-    /// Pieces of a vector.
-    pub pieces: usize,
-    /// Distance between two pieces.
-    pub piece_stride: usize,
+    pub stride: usize,
+    /// Length of a vector, padded to whole groups of sixteen.
+    pub len: usize,
 }
 
-const ROWS: usize = 4;
-const OTHERS: usize = 3;
-const LANES: usize = 8;
+impl<'a> Vectors<'a> {
+    /// Inner products of a few steps with a few others; steps beyond the last repeat it.
+    fn dots(&self, first_row: usize, first_other: usize, last: usize) -> [[f32; ROWS]; OTHERS] {
+        let at = |step: usize| &self.values[step.min(last) * self.stride..][..self.len];
+        dots(
+            std::array::from_fn(|row| at(first_row + row)),
+            std::array::from_fn(|other| at(first_other + other)),
+        )
+    }
+}
 
-/// Squared norms of `Σ_t d_t ⊗ h_t` and `Σ_t d_t ⊗ x_t`: the inner products of the Gram matrix of `d` with those of
-/// `h` and `x`.
+/// Squared norms of `Σ_t d_t ⊗ x_t` and `Σ_t d_t ⊗ h_t`: the inner products of the Gram matrix of `d` with those of
+/// `x` and `h`.
 ///
 /// All three Gram matrices are symmetric and are made tile by tile, never as a whole.
 ///
 /// # Source
 /// Li et al. 2022, "Large language models can be strong differentially private learners", section 4.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn gram_norms(steps: usize, gradients: Vectors, hidden: Vectors, inputs: Vectors) -> [f32; 2] {
-    let mut norms = [0.0; 2];
-    for row in (0..steps).step_by(ROWS) {
-        let rows: [usize; ROWS] = std::array::from_fn(|index| row + index);
-        for other in (0..steps.min(row + ROWS)).step_by(OTHERS) {
-            let others: [usize; OTHERS] = std::array::from_fn(|index| other + index);
-            let gradients = tile(gradients, steps, rows, others);
-            let hidden = tile(hidden, steps, rows, others);
-            let inputs = tile(inputs, steps, rows, others);
-            for (row_index, &row) in rows.iter().enumerate() {
-                for (other_index, &other) in others.iter().enumerate() {
-                    // Below the diagonal a product stands for two; above it, and beyond the end, for none.
-                    let count = if row >= steps || other > row {
-                        continue;
-                    } else if other == row {
-                        1.0
-                    } else {
-                        2.0
-                    };
-                    let gradient = count * gradients[row_index][other_index];
-                    norms[0] += gradient * inputs[row_index][other_index];
-                    norms[1] += gradient * hidden[row_index][other_index];
+pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vectors) -> [f32; 2] {
+    let mut norms = [[0.0; ROWS]; 2];
+    for first_row in (0..steps).step_by(ROWS) {
+        for first_other in (0..steps.min(first_row + ROWS)).step_by(OTHERS) {
+            let [gradients, inputs, hidden] =
+                [gradients, inputs, hidden].map(|vectors| vectors.dots(first_row, first_other, steps - 1));
+            for other in 0..OTHERS {
+                for row in 0..ROWS {
+                    let count = pairs(first_row + row, first_other + other, steps);
+                    let gradient = count * gradients[other][row];
+                    norms[0][row] += gradient * inputs[other][row];
+                    norms[1][row] += gradient * hidden[other][row];
                 }
             }
         }
     }
     // Rounding can push the norm of a vanishing gradient below zero; NaN must pass.
-    norms.map(|norm| if norm < 0.0 { 0.0 } else { norm })
+    norms
+        .map(|norms| norms.iter().sum())
+        .map(|norm| if norm < 0.0 { 0.0 } else { norm })
 }
 
-/// Inner products of a few steps with a few others; steps beyond the end repeat the last.
-#[inline(always)]
-fn tile(
-    vectors: Vectors,
-    steps: usize,
-    rows: [usize; ROWS],
-    others: [usize; OTHERS],
-) -> [[f32; OTHERS]; ROWS] {
-    let mut sums = [[[0.0f32; LANES]; OTHERS]; ROWS];
-    let start = |step: usize| step.min(steps - 1) * vectors.step_stride;
-    let rows = rows.map(start);
-    let others = others.map(start);
-    for piece in 0..vectors.pieces {
-        let values = &vectors.values[piece * vectors.piece_stride..];
-        let load = |start: usize| -> &[f32; COLUMNS] {
-            values[start..start + COLUMNS].as_array().expect("a whole piece")
-        };
-        let (rows, others) = (rows.map(load), others.map(load));
-        for half in [0, LANES] {
-            for (sums, row) in sums.iter_mut().zip(rows) {
-                for (sum, other) in sums.iter_mut().zip(others) {
-                    for lane in 0..LANES {
-                        sum[lane] = row[half + lane].mul_add(other[half + lane], sum[lane]);
-                    }
-                }
-            }
-        }
+/// Entries of a symmetric matrix that one product stands for: two below the diagonal, none above it or beyond the end.
+fn pairs(row: usize, other: usize, steps: usize) -> f32 {
+    if row >= steps || other > row {
+        0.0
+    } else if other == row {
+        1.0
+    } else {
+        2.0
     }
-    sums.map(|sums| sums.map(|sum| sum.iter().sum()))
 }

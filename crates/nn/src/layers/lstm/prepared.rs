@@ -7,7 +7,7 @@ use crate::kernel::panel::COLUMNS;
 pub struct Prepared<'a> {
     /// `[hidden | input]` to gates: group, gate, then a panel.
     pub forward: &'a [f32],
-    /// Sum of both biases, panel by panel.
+    /// Sum of both biases: group, gate, then sixteen values.
     pub bias: &'a [f32],
     /// Gates to hidden: panels of all gates' rows.
     pub hidden: &'a [f32],
@@ -97,7 +97,8 @@ impl Sizes {
         let rows = 4 * self.units;
         for row in 0..rows {
             let (panel, column) = self.place(row);
-            bias[panel * COLUMNS + column] = tensors.bias_input[row] + tensors.bias_hidden[row];
+            let (gate, group) = (panel / self.groups(), panel % self.groups());
+            bias[(group * 4 + gate) * COLUMNS + column] = tensors.bias_input[row] + tensors.bias_hidden[row];
             let from_hidden = &tensors.weight_hidden[row * self.units..][..self.units];
             let from_input = &tensors.weight_input[row * self.inputs..][..self.inputs];
             self.spread(from_hidden, panel * COLUMNS + column, hidden);

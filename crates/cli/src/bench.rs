@@ -50,11 +50,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return all(arguments);
     };
     let settings = Settings {
-        mode: if arguments.plain {
-            Mode::Plain
-        } else {
-            Mode::Private
-        },
+        mode: if arguments.plain { Mode::Plain } else { Mode::Private },
         batch: arguments.batch,
         threads: arguments.threads,
         micro_batch: arguments.micro_batch,
@@ -72,11 +68,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 
 /// Measures every workload in a process of its own, because peak memory belongs to a process.
 fn all(arguments: &Arguments) -> CommandResult {
-    let modes: &[Mode] = if arguments.plain {
-        &[Mode::Plain]
-    } else {
-        &[Mode::Private, Mode::Plain]
-    };
+    let modes: &[Mode] = if arguments.plain { &[Mode::Plain] } else { &[Mode::Private, Mode::Plain] };
     if !arguments.json {
         println!("{HEADER}");
     }
@@ -92,11 +84,7 @@ fn all(arguments: &Arguments) -> CommandResult {
             match (mode, private_ms) {
                 (Mode::Private, _) => private_ms = Some(measurement.step_ms),
                 (Mode::Plain, Some(private)) => {
-                    println!(
-                        "{:>52} {:.2}x the plain step",
-                        "private takes",
-                        private / measurement.step_ms
-                    );
+                    println!("{:>52} {:.2}x the plain step", "private takes", private / measurement.step_ms);
                 }
                 (Mode::Plain, None) => {}
             }
@@ -142,9 +130,7 @@ fn row(measurement: &Measurement) -> String {
         Mode::Private => "private",
         Mode::Plain => "plain",
     };
-    let memory = measurement
-        .peak_rss_mb
-        .map_or("?".to_string(), |megabytes| format!("{megabytes:.0}"));
+    let memory = measurement.peak_rss_mb.map_or("?".to_string(), |megabytes| format!("{megabytes:.0}"));
     format!(
         "{:<9} {:<8} {:>5} {:>8} {:>12.1} {:>10.2} {:>8} {:>7.1} {:>7.1} {:>6.2}",
         measurement.workload,

@@ -19,7 +19,8 @@ fn refused(arguments: &[&str], expected: &[&str]) {
 #[test]
 fn one_workload_gives_one_line_of_json() {
     for (mode, flags) in [("private", &[][..]), ("plain", &["--plain"][..])] {
-        let fixed = ["bench", "--workload", "w1", "--batch", "8", "--threads", "1", "--seconds", "0.05", "--json"];
+        let fixed =
+            ["bench", "--workload", "w1", "--batch", "8", "--threads", "1", "--seconds", "0.05", "--json"];
         let output = muffle(&[&fixed, flags].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
@@ -44,7 +45,8 @@ fn one_workload_gives_one_line_of_json() {
 
 #[test]
 fn without_json_it_prints_a_table() {
-    let output = muffle(&["bench", "--workload", "w3", "--batch", "2", "--threads", "1", "--seconds", "0.01"]);
+    let output =
+        muffle(&["bench", "--workload", "w3", "--batch", "2", "--threads", "1", "--seconds", "0.01"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("workload") && text.contains("w3") && text.contains("private"), "{text}");
 }

@@ -19,17 +19,11 @@ fn main() {
         for draws in [1, 2, 4] {
             let noise = GaussianNoise::new(&key, stream).draws(draws);
             let rate = measure(threads, |values| noise.add(0, 1.0, values));
-            println!(
-                "gaussian, {draws} draws, {threads} threads: {:6.1} million a second",
-                rate / 1e6
-            );
+            println!("gaussian, {draws} draws, {threads} threads: {:6.1} million a second", rate / 1e6);
         }
         let noise = LaplaceNoise::new(&key, stream);
         let rate = measure(threads, |values| noise.add(0, 1.0, values));
-        println!(
-            "laplace,           {threads} threads: {:6.1} million a second",
-            rate / 1e6
-        );
+        println!("laplace,           {threads} threads: {:6.1} million a second", rate / 1e6);
     }
 }
 

@@ -23,26 +23,10 @@ pub struct Workload {
 
 /// The workloads, the same that other frameworks are measured on.
 pub const WORKLOADS: [Workload; 4] = [
-    Workload {
-        name: "w1",
-        model: "cnn-small",
-        batch: 256,
-    },
-    Workload {
-        name: "w2",
-        model: "cnn-5x5",
-        batch: 256,
-    },
-    Workload {
-        name: "w3",
-        model: "lstm-rows",
-        batch: 128,
-    },
-    Workload {
-        name: "w4",
-        model: "resnet18",
-        batch: 32,
-    },
+    Workload { name: "w1", model: "cnn-small", batch: 256 },
+    Workload { name: "w2", model: "cnn-5x5", batch: 256 },
+    Workload { name: "w3", model: "lstm-rows", batch: 128 },
+    Workload { name: "w4", model: "resnet18", batch: 32 },
 ];
 
 /// What kind of step is measured.
@@ -102,16 +86,10 @@ pub struct Measurement {
 
 /// Finds a workload by name.
 pub fn workload(name: &str) -> Result<&'static Workload> {
-    WORKLOADS
-        .iter()
-        .find(|workload| workload.name == name)
-        .ok_or_else(|| {
-            let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-            Error::Options(format!(
-                "unknown workload `{name}`; the known ones are {}",
-                known.join(", ")
-            ))
-        })
+    WORKLOADS.iter().find(|workload| workload.name == name).ok_or_else(|| {
+        let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        Error::Options(format!("unknown workload `{name}`; the known ones are {}", known.join(", ")))
+    })
 }
 
 /// Warm-up steps before the clock counts.
@@ -123,15 +101,10 @@ const FEWEST: usize = 5;
 pub fn measure(workload: &Workload, settings: &Settings) -> Result<Measurement> {
     let batch = settings.batch.unwrap_or(workload.batch);
     if batch == 0 {
-        return Err(Error::Options(
-            "batch: a step needs at least 1 example".to_string(),
-        ));
+        return Err(Error::Options("batch: a step needs at least 1 example".to_string()));
     }
     if !(settings.seconds > 0.0 && settings.seconds.is_finite()) {
-        return Err(Error::Options(format!(
-            "seconds: {} is not a positive time",
-            settings.seconds
-        )));
+        return Err(Error::Options(format!("seconds: {} is not a positive time", settings.seconds)));
     }
     let network = Arc::new(models::model(workload.model)?.network()?);
     let (parameters, multiply_adds) = (network.trainable_len(), network.training_multiply_adds());
@@ -200,15 +173,10 @@ impl Trial {
         let mut generator = SplitMix::new(0);
         let (width, classes) = (network.input().len(), network.output().len() as u64);
         let inputs = (0..examples * width).map(|_| generator.normal()).collect();
-        let targets = (0..examples)
-            .map(|_| (generator.bits() % classes) as u32)
-            .collect();
+        let targets = (0..examples).map(|_| (generator.bits() % classes) as u32).collect();
         let parameters = initial_parameters(&network, 0);
-        let options = Options {
-            threads: settings.threads,
-            micro_batch: settings.micro_batch,
-            ..Options::new(purpose)
-        };
+        let options =
+            Options { threads: settings.threads, micro_batch: settings.micro_batch, ..Options::new(purpose) };
         Ok(Trial {
             engine: Engine::new(network, options)?,
             parameters,
@@ -223,27 +191,16 @@ impl Trial {
         let count = muffle_nn::Examples::len(&self.batch) as f32;
         match self.mode {
             Mode::Private => {
-                let clipped = clip(
-                    &mut self.engine,
-                    &self.parameters,
-                    &self.batch,
-                    loss,
-                    step,
-                    Trial::THRESHOLD,
-                )?;
+                let clipped =
+                    clip(&mut self.engine, &self.parameters, &self.batch, loss, step, Trial::THRESHOLD)?;
                 let (released, _) = clipped.release(&self.key, step, Trial::NOISE_MULTIPLIER, count);
-                GradientDescent {
-                    learning_rate: Trial::LEARNING_RATE,
-                }
-                .step(&mut self.parameters, &released);
+                GradientDescent { learning_rate: Trial::LEARNING_RATE }.step(&mut self.parameters, &released);
             }
             Mode::Plain => {
                 self.engine.sum(&self.parameters, &self.batch, loss, step)?;
                 let rate = Trial::LEARNING_RATE / count;
-                let chunks = self
-                    .parameters
-                    .par_chunks_mut(1 << 14)
-                    .zip(self.engine.gradient().par_chunks(1 << 14));
+                let chunks =
+                    self.parameters.par_chunks_mut(1 << 14).zip(self.engine.gradient().par_chunks(1 << 14));
                 self.engine.pool().install(|| {
                     chunks.for_each(|(parameters, gradient)| {
                         parameters
@@ -270,11 +227,7 @@ impl Matrices {
 
     fn new() -> Matrices {
         let len = Matrices::SIZE * Matrices::SIZE;
-        Matrices {
-            left: vec![1.0; len],
-            right: vec![0.5; len],
-            output: vec![0.0; len],
-        }
+        Matrices { left: vec![1.0; len], right: vec![0.5; len], output: vec![0.0; len] }
     }
 
     /// Seconds of one product, its rows dealt to the threads.
@@ -283,19 +236,10 @@ impl Matrices {
         let share = size.div_ceil(pool.current_num_threads()) * size;
         let begin = Instant::now();
         pool.install(|| {
-            self.output
-                .par_chunks_mut(share)
-                .zip(self.left.par_chunks(share))
-                .for_each(|(output, left)| {
-                    let right = Matrix::rows(&self.right, size, size);
-                    product(
-                        Matrix::rows(left, left.len() / size, size),
-                        right,
-                        false,
-                        output,
-                        size,
-                    );
-                });
+            self.output.par_chunks_mut(share).zip(self.left.par_chunks(share)).for_each(|(output, left)| {
+                let right = Matrix::rows(&self.right, size, size);
+                product(Matrix::rows(left, left.len() / size, size), right, false, output, size);
+            });
         });
         begin.elapsed().as_secs_f64()
     }

@@ -36,20 +36,12 @@ pub fn clip<'a>(
 ) -> muffle_nn::Result<Clipped<'a>> {
     let weigh = |squared_norms: &[f32], factors: &mut [f32]| factors.fill(factor(squared_norms, threshold));
     let outcome = engine.weighted_sum(parameters, examples, loss, seed, &weigh)?;
-    Ok(Clipped {
-        engine,
-        threshold,
-        outcome,
-    })
+    Ok(Clipped { engine, threshold, outcome })
 }
 
 /// The factor that brings a gradient with these squared tensor norms down to the threshold.
 fn factor(squared_norms: &[f32], threshold: f32) -> f32 {
-    let norm = squared_norms
-        .iter()
-        .map(|norm| f64::from(*norm))
-        .sum::<f64>()
-        .sqrt();
+    let norm = squared_norms.iter().map(|norm| f64::from(*norm)).sum::<f64>().sqrt();
     // Norms are computed in single precision by another way than the sum: stay this much below the threshold.
     const MARGIN: f64 = 1.0 - 1e-5;
     (MARGIN * f64::from(threshold) / norm.max(MARGIN * f64::from(threshold))) as f32

@@ -14,9 +14,7 @@ impl GradientDescent {
     pub fn step(&self, parameters: &mut [f32], released: &Released) {
         /// Values a thread moves at a time.
         const CHUNK: usize = 1 << 14;
-        let chunks = parameters
-            .par_chunks_mut(CHUNK)
-            .zip(released.gradient().par_chunks(CHUNK));
+        let chunks = parameters.par_chunks_mut(CHUNK).zip(released.gradient().par_chunks(CHUNK));
         released.pool().install(|| {
             chunks.for_each(|(parameters, gradient)| {
                 for (parameter, gradient) in parameters.iter_mut().zip(gradient) {

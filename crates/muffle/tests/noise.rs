@@ -13,9 +13,7 @@ fn stream(step: u64) -> Stream {
 
 fn normals(seed: u64, step: u64, draws: u32, count: usize) -> Vec<f32> {
     let mut values = vec![0.0; count];
-    GaussianNoise::new(&Key::from_seed(seed), stream(step))
-        .draws(draws)
-        .fill(0, 1.0, &mut values);
+    GaussianNoise::new(&Key::from_seed(seed), stream(step)).draws(draws).fill(0, 1.0, &mut values);
     values
 }
 
@@ -35,11 +33,7 @@ fn normal_tails(x: f64) -> (f64, f64) {
 
 fn laplace_tails(x: f64) -> (f64, f64) {
     let small = 0.5 * (-x.abs()).exp();
-    if x < 0.0 {
-        (small, 1.0 - small)
-    } else {
-        (1.0 - small, small)
-    }
+    if x < 0.0 { (small, 1.0 - small) } else { (1.0 - small, small) }
 }
 
 fn sorted(values: &[f32]) -> Vec<f32> {
@@ -55,12 +49,7 @@ fn kolmogorov_smirnov(values: &[f32], tails: Tails) -> f64 {
         let below = tails(f64::from(*value)).0;
         (below - index as f64 / count).max((index + 1) as f64 / count - below)
     };
-    count.sqrt()
-        * sorted(values)
-            .iter()
-            .enumerate()
-            .map(distance)
-            .fold(0.0, f64::max)
+    count.sqrt() * sorted(values).iter().enumerate().map(distance).fold(0.0, f64::max)
 }
 
 /// The Anderson–Darling statistic, which weighs the tails as much as the middle.
@@ -108,10 +97,8 @@ fn centred_squares(sample: &[f32]) -> impl Iterator<Item = f64> {
 fn gaussian_distribution() {
     for draws in [1, 2, 4] {
         let sample = normals(1, 0, draws, COUNT);
-        let (distance, weighted) = (
-            kolmogorov_smirnov(&sample, normal_tails),
-            anderson_darling(&sample, normal_tails),
-        );
+        let (distance, weighted) =
+            (kolmogorov_smirnov(&sample, normal_tails), anderson_darling(&sample, normal_tails));
         assert!(distance < 2.23, "{draws} draws: Kolmogorov–Smirnov {distance}");
         assert!(weighted < 6.0, "{draws} draws: Anderson–Darling {weighted}");
     }
@@ -120,10 +107,8 @@ fn gaussian_distribution() {
 #[test]
 fn laplace_distribution() {
     let sample = laplaces(2, COUNT);
-    let (distance, weighted) = (
-        kolmogorov_smirnov(&sample, laplace_tails),
-        anderson_darling(&sample, laplace_tails),
-    );
+    let (distance, weighted) =
+        (kolmogorov_smirnov(&sample, laplace_tails), anderson_darling(&sample, laplace_tails));
     assert!(distance < 2.23, "Kolmogorov–Smirnov {distance}");
     assert!(weighted < 6.0, "Anderson–Darling {weighted}");
 }
@@ -176,10 +161,7 @@ fn tails_have_their_weight() {
         for (count, limit) in side.into_iter().zip([4.0, 5.0]) {
             let expected = PARTS as f64 * COUNT as f64 * normal_tails(limit).1;
             let errors = (f64::from(count) - expected) / expected.sqrt();
-            assert!(
-                errors.abs() < 4.9,
-                "{count} beyond {limit}, expected {expected:.1}"
-            );
+            assert!(errors.abs() < 4.9, "{count} beyond {limit}, expected {expected:.1}");
         }
     }
 }
@@ -205,12 +187,8 @@ fn streams_are_independent() {
     let mut other_purpose = vec![0.0; COUNT];
     let statistic = Stream::new(Purpose::StatisticNoise, 0);
     GaussianNoise::new(&Key::from_seed(6), statistic).fill(0, 1.0, &mut other_purpose);
-    let others = [
-        normals(6, 1, 1, COUNT),
-        normals(6, 1 << 32, 1, COUNT),
-        normals(7, 0, 1, COUNT),
-        other_purpose,
-    ];
+    let others =
+        [normals(6, 1, 1, COUNT), normals(6, 1 << 32, 1, COUNT), normals(7, 0, 1, COUNT), other_purpose];
     for other in &others {
         assert!(base.iter().zip(other).filter(|(x, y)| x == y).count() < 10);
         assert!(correlation(values(&base), values(other)).abs() < 4.9);
@@ -273,10 +251,7 @@ fn no_deviation_is_no_noise() {
 #[test]
 fn recorded_bits() {
     let sample = normals(1, 2, 1, 4);
-    assert_eq!(
-        sample.iter().map(|value| value.to_bits()).collect::<Vec<_>>(),
-        RECORDED
-    );
+    assert_eq!(sample.iter().map(|value| value.to_bits()).collect::<Vec<_>>(), RECORDED);
 }
 
 const RECORDED: [u32; 4] = [3192399168, 3219413232, 1064039601, 1060986979];
@@ -307,9 +282,6 @@ fn uniform_numbers() {
         uniform.shuffle(&mut items);
         *orders.entry(items).or_insert(0.0) += 1.0;
     }
-    let chi_squared: f64 = orders
-        .values()
-        .map(|count: &f64| (count - 1000.0).powi(2) / 1000.0)
-        .sum();
+    let chi_squared: f64 = orders.values().map(|count: &f64| (count - 1000.0).powi(2) / 1000.0).sum();
     assert!(orders.len() == 24 && chi_squared < 57.3, "{chi_squared}");
 }

@@ -17,67 +17,26 @@ struct Shape {
 }
 
 const SHAPES: [Shape; 5] = [
-    Shape {
-        side: 32,
-        in_channels: 64,
-        out_channels: 64,
-        kernel: 3,
-        batch: 1,
-    },
-    Shape {
-        side: 16,
-        in_channels: 128,
-        out_channels: 128,
-        kernel: 3,
-        batch: 2,
-    },
-    Shape {
-        side: 8,
-        in_channels: 256,
-        out_channels: 256,
-        kernel: 3,
-        batch: 8,
-    },
-    Shape {
-        side: 4,
-        in_channels: 512,
-        out_channels: 512,
-        kernel: 3,
-        batch: 16,
-    },
-    Shape {
-        side: 14,
-        in_channels: 32,
-        out_channels: 64,
-        kernel: 5,
-        batch: 4,
-    },
+    Shape { side: 32, in_channels: 64, out_channels: 64, kernel: 3, batch: 1 },
+    Shape { side: 16, in_channels: 128, out_channels: 128, kernel: 3, batch: 2 },
+    Shape { side: 8, in_channels: 256, out_channels: 256, kernel: 3, batch: 8 },
+    Shape { side: 4, in_channels: 512, out_channels: 512, kernel: 3, batch: 16 },
+    Shape { side: 14, in_channels: 32, out_channels: 64, kernel: 5, batch: 4 },
 ];
 
 fn main() {
-    let batch = std::env::args()
-        .filter_map(|argument| argument.parse().ok())
-        .next();
+    let batch = std::env::args().filter_map(|argument| argument.parse().ok()).next();
     println!(
         "{:>32} {:>5} {:>28} {:>28} {:>28} {:>28}",
         "", "batch", "forward", "backward input", "weights", "one by one"
     );
     for shape in &SHAPES {
-        measure(&Shape {
-            batch: batch.unwrap_or(shape.batch),
-            ..*shape
-        });
+        measure(&Shape { batch: batch.unwrap_or(shape.batch), ..*shape });
     }
 }
 
 fn measure(shape: &Shape) {
-    let &Shape {
-        side,
-        in_channels,
-        out_channels,
-        kernel,
-        batch,
-    } = shape;
+    let &Shape { side, in_channels, out_channels, kernel, batch } = shape;
     let pixels = side * side;
     let taps = kernel * kernel * in_channels;
     let input = numbers(batch * pixels * in_channels, 1);
@@ -101,14 +60,7 @@ fn measure(shape: &Shape) {
     });
     let alone = best(|| {
         for (example, gradient) in gradients.chunks_exact_mut(weights.len()).enumerate() {
-            winograd.weight_gradient(
-                &input,
-                &upstream,
-                example..example + 1,
-                None,
-                gradient,
-                &mut scratch,
-            );
+            winograd.weight_gradient(&input, &upstream, example..example + 1, None, gradient, &mut scratch);
         }
     });
 
@@ -158,16 +110,7 @@ fn measure(shape: &Shape) {
         for (example, gradient) in gradients.chunks_exact_mut(weights.len()).enumerate() {
             let columns = &columns[example * pixels * taps..];
             let upstream = &upstream[example * pixels * out_channels..];
-            product(
-                taps,
-                out_channels,
-                pixels,
-                columns,
-                (1, taps),
-                upstream,
-                (out_channels, 1),
-                gradient,
-            );
+            product(taps, out_channels, pixels, columns, (1, taps), upstream, (out_channels, 1), gradient);
         }
     });
 
@@ -228,22 +171,13 @@ fn fold(shape: &Shape, columns: &[f32], downstream: &mut [f32]) {
     each_tap(shape, |column, pixel| {
         if let Some(pixel) = pixel {
             let target = &mut downstream[pixel..pixel + shape.in_channels];
-            target
-                .iter_mut()
-                .zip(&columns[column..])
-                .for_each(|(target, column)| *target += column);
+            target.iter_mut().zip(&columns[column..]).for_each(|(target, column)| *target += column);
         }
     });
 }
 
 fn each_tap(shape: &Shape, mut visit: impl FnMut(usize, Option<usize>)) {
-    let &Shape {
-        side,
-        in_channels,
-        kernel,
-        batch,
-        ..
-    } = shape;
+    let &Shape { side, in_channels, kernel, batch, .. } = shape;
     let mut column = 0;
     for example in 0..batch {
         for row in 0..side {

@@ -36,20 +36,14 @@ pub struct Entry {
 
 impl<T: Into<Piece>> From<T> for Entry {
     fn from(piece: T) -> Entry {
-        Entry {
-            name: None,
-            piece: piece.into(),
-        }
+        Entry { name: None, piece: piece.into() }
     }
 }
 
 impl Entry {
     /// A piece with a name of its own.
     pub fn named(name: &str, piece: impl Into<Piece>) -> Entry {
-        Entry {
-            name: Some(name.to_string()),
-            piece: piece.into(),
-        }
+        Entry { name: Some(name.to_string()), piece: piece.into() }
     }
 }
 
@@ -280,21 +274,10 @@ impl LayerConfig {
 
     /// Builds the layer for the shape that flows into it.
     pub fn build(&self, name: &str, input: Shape) -> Result<Box<dyn Layer>> {
-        let context = &Context {
-            name: name.to_string(),
-            kind: self.kind(),
-            input,
-        };
+        let context = &Context { name: name.to_string(), kind: self.kind(), input };
         Ok(match *self {
             LayerConfig::Dense { features, bias } => Box::new(Dense::new(context, features, bias)?),
-            LayerConfig::Conv2d {
-                channels,
-                kernel,
-                stride,
-                padding,
-                groups,
-                bias,
-            } => {
+            LayerConfig::Conv2d { channels, kernel, stride, padding, groups, bias } => {
                 let window = Window::new(context, kernel, stride, padding)?;
                 if groups > 1 && groups == window.channels && groups == channels {
                     return Ok(Box::new(DepthwiseConv2d::new(window, bias)));
@@ -304,37 +287,16 @@ impl LayerConfig {
                 }
                 Box::new(Conv2d::new(context, channels, window, groups, bias)?)
             }
-            LayerConfig::MaxPool {
-                kernel,
-                stride,
-                padding,
-            } => Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?),
-            LayerConfig::ConvTranspose2d {
-                channels,
-                kernel,
-                stride,
-                padding,
-                output_padding,
-                bias,
-            } => {
-                let stretch = Stretch {
-                    kernel,
-                    stride,
-                    padding,
-                    output_padding,
-                };
+            LayerConfig::MaxPool { kernel, stride, padding } => {
+                Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?)
+            }
+            LayerConfig::ConvTranspose2d { channels, kernel, stride, padding, output_padding, bias } => {
+                let stretch = Stretch { kernel, stride, padding, output_padding };
                 Box::new(ConvTranspose2d::new(context, channels, stretch, bias)?)
             }
-            LayerConfig::AveragePool {
-                kernel,
-                stride,
-                padding,
-            } => Box::new(AveragePool::new(
-                context,
-                kernel,
-                stride.unwrap_or(kernel),
-                padding,
-            )?),
+            LayerConfig::AveragePool { kernel, stride, padding } => {
+                Box::new(AveragePool::new(context, kernel, stride.unwrap_or(kernel), padding)?)
+            }
             LayerConfig::GlobalAveragePool => Box::new(GlobalAveragePool::new(context)?),
             LayerConfig::Dropout { rate } => Box::new(Dropout::new(context, rate)?),
             LayerConfig::GroupNorm { groups, affine } => Box::new(GroupNorm::new(context, groups, affine)?),

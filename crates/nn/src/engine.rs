@@ -1,5 +1,6 @@
 //! The engine: a logical batch, split over threads and micro-batches, becomes one gradient.
 
+use crate::buffer::{Buffer, buffer};
 use crate::error::{Error, Result};
 use crate::examples::Examples;
 use crate::hooks::Hooks;
@@ -9,7 +10,7 @@ use crate::loss::Loss;
 use crate::network::{Network, Operation};
 use crate::plan::Plan;
 use crate::worker::{Excluded, Task, Visit, Weigh, Worker};
-use crate::workspace::{Buffer, Step, buffer};
+use crate::workspace::Step;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -32,12 +33,7 @@ pub struct Options {
 impl Options {
     /// All cores, micro-batches chosen by memory.
     pub fn new(purpose: Purpose) -> Options {
-        Options {
-            purpose,
-            threads: None,
-            micro_batch: None,
-            hooked: false,
-        }
+        Options { purpose, threads: None, micro_batch: None, hooked: false }
     }
 }
 
@@ -74,9 +70,7 @@ impl Engine {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = match options.threads {
             Some(0) => {
-                return Err(Error::Options(
-                    "threads: 0 threads do no work; use 1 or more".to_string(),
-                ));
+                return Err(Error::Options("threads: 0 threads do no work; use 1 or more".to_string()));
             }
             Some(threads) if threads > cores => {
                 return Err(Error::Options(format!(
@@ -90,31 +84,17 @@ impl Engine {
         let mixes = options.purpose == Purpose::Plain && network.mixing_layer().is_some();
         let threads = if mixes { 1 } else { threads };
         if options.micro_batch == Some(0) {
-            return Err(Error::Options(
-                "micro-batch: 0 examples; use 1 or more".to_string(),
-            ));
+            return Err(Error::Options("micro-batch: 0 examples; use 1 or more".to_string()));
         }
         let plan = Plan::new(&network, false, options.hooked);
-        let capacity = options
-            .micro_batch
-            .unwrap_or_else(|| micro_batch(&network, &plan, options.purpose));
+        let capacity = options.micro_batch.unwrap_or_else(|| micro_batch(&network, &plan, options.purpose));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .map_err(|error| Error::Options(format!("threads: {error}")))?;
-        let workers = (0..threads)
-            .map(|_| Worker::new(&network, &plan, options.purpose, capacity))
-            .collect();
+        let workers = (0..threads).map(|_| Worker::new(&network, &plan, options.purpose, capacity)).collect();
         let prepared = buffer(plan.prepared_len);
-        Ok(Engine {
-            network,
-            options,
-            plan,
-            pool,
-            workers,
-            prepared,
-            mixes,
-        })
+        Ok(Engine { network, options, plan, pool, workers, prepared, mixes })
     }
 
     /// The network.
@@ -178,18 +158,9 @@ impl Engine {
         weigh: &Weigh,
     ) -> Result<Outcome> {
         if !self.options.hooked {
-            return Err(Error::Options(
-                "hooks: this engine was built without them".to_string(),
-            ));
+            return Err(Error::Options("hooks: this engine was built without them".to_string()));
         }
-        self.step(
-            parameters,
-            examples,
-            loss,
-            seed,
-            Some(hooks),
-            Task::Weighted(weigh),
-        )
+        self.step(parameters, examples, loss, seed, Some(hooks), Task::Weighted(weigh))
     }
 
     /// The network's outputs for all examples, one after the other.
@@ -203,14 +174,7 @@ impl Engine {
         assert_eq!(outputs.len(), examples.len() * width, "room for the outputs");
         self.check_purpose(Purpose::Evaluate)?;
         self.prepare(parameters);
-        let Engine {
-            network,
-            plan,
-            pool,
-            workers,
-            prepared,
-            ..
-        } = self;
+        let Engine { network, plan, pool, workers, prepared, .. } = self;
         let step = Step {
             network,
             plan,
@@ -263,11 +227,7 @@ impl Engine {
     }
 
     fn prepare(&mut self, parameters: &[f32]) {
-        assert_eq!(
-            parameters.len(),
-            self.network.parameter_len(),
-            "parameters of this network"
-        );
+        assert_eq!(parameters.len(), self.network.parameter_len(), "parameters of this network");
         let mut rest = &mut self.prepared[..];
         let mut taken = 0;
         let mut jobs = Vec::new();
@@ -315,24 +275,8 @@ impl Engine {
             }
         }
         self.prepare(parameters);
-        let Engine {
-            network,
-            plan,
-            pool,
-            workers,
-            prepared,
-            ..
-        } = self;
-        let step = Step {
-            network,
-            plan,
-            parameters,
-            prepared,
-            examples,
-            loss,
-            hooks,
-            seed,
-        };
+        let Engine { network, plan, pool, workers, prepared, .. } = self;
+        let step = Step { network, plan, parameters, prepared, examples, loss, hooks, seed };
         let (count, threads) = (examples.len(), workers.len());
         pool.install(|| {
             workers
@@ -355,15 +299,11 @@ impl Engine {
             return;
         };
         self.pool.install(|| {
-            first
-                .gradient
-                .par_chunks_mut(CHUNK)
-                .enumerate()
-                .for_each(|(index, chunk)| {
-                    for other in others.iter() {
-                        add(chunk, &other.gradient[index * CHUNK..][..chunk.len()]);
-                    }
-                });
+            first.gradient.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
+                for other in others.iter() {
+                    add(chunk, &other.gradient[index * CHUNK..][..chunk.len()]);
+                }
+            });
         });
     }
 }
@@ -371,10 +311,7 @@ impl Engine {
 /// Refuses networks whose examples have no gradients of their own.
 fn refuse_mixing(network: &Network) -> Result<()> {
     match network.mixing_layer() {
-        Some(node) => Err(Error::MixesExamples {
-            layer: node.name.clone(),
-            kind: node.kind(),
-        }),
+        Some(node) => Err(Error::MixesExamples { layer: node.name.clone(), kind: node.kind() }),
         None => Ok(()),
     }
 }

@@ -41,11 +41,7 @@ impl Batch {
     /// If the inputs do not divide evenly among the classes.
     pub fn new(inputs: Vec<f32>, classes: Vec<u32>) -> Batch {
         assert!(
-            if classes.is_empty() {
-                inputs.is_empty()
-            } else {
-                inputs.len().is_multiple_of(classes.len())
-            },
+            if classes.is_empty() { inputs.is_empty() } else { inputs.len().is_multiple_of(classes.len()) },
             "{} values for {} examples",
             inputs.len(),
             classes.len()
@@ -76,11 +72,7 @@ impl Examples for Batch {
 /// Reorders an image from PyTorch's channels-first order to channels side by side; other shapes stay as they are.
 pub fn from_channels_first(shape: Shape, values: &[f32], output: &mut [f32]) {
     match shape {
-        Shape::Image {
-            height,
-            width,
-            channels,
-        } => {
+        Shape::Image { height, width, channels } => {
             let pixels = height * width;
             for (channel, plane) in values.chunks_exact(pixels).enumerate() {
                 for (pixel, value) in plane.iter().enumerate() {

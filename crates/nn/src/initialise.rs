@@ -56,8 +56,6 @@ impl SplitMix {
     }
 
     fn fill_uniform(&mut self, values: &mut [f32], bound: f32) {
-        values
-            .iter_mut()
-            .for_each(|value| *value = (2.0 * self.uniform() - 1.0) as f32 * bound);
+        values.iter_mut().for_each(|value| *value = (2.0 * self.uniform() - 1.0) as f32 * bound);
     }
 }

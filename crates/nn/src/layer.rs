@@ -32,7 +32,7 @@ pub struct Pass {
 pub struct Weights<'a> {
     /// The layer's tensors, one after the other, in the layer's own layout.
     pub parameters: &'a [f32],
-    /// What [`Layer::prepare`] made of them, once per step.
+    /// What [`Layer::prepare`] made of them, once per step; starts on a cache line.
     pub prepared: &'a [f32],
 }
 
@@ -40,7 +40,7 @@ pub struct Weights<'a> {
 pub struct Memory<'a> {
     /// Kept from `forward` to `accumulate` of the same micro-batch.
     pub tape: &'a mut [f32],
-    /// Free for use inside one call.
+    /// Free for use inside one call; starts on a cache line.
     pub scratch: &'a mut [f32],
 }
 
@@ -56,22 +56,12 @@ pub struct Factors<'a> {
 impl<'a> Factors<'a> {
     /// Every example counts once.
     pub fn ones(batch: usize, examples: Range<usize>) -> Self {
-        Factors {
-            values: None,
-            batch,
-            first: examples.start,
-            last: examples.end,
-        }
+        Factors { values: None, batch, first: examples.start, last: examples.end }
     }
 
     /// `values[tensor * batch + example]`, for all examples.
     pub fn weighted(values: &'a [f32], batch: usize) -> Self {
-        Factors {
-            values: Some(values),
-            batch,
-            first: 0,
-            last: batch,
-        }
+        Factors { values: Some(values), batch, first: 0, last: batch }
     }
 
     /// The examples that take part.
@@ -81,8 +71,7 @@ impl<'a> Factors<'a> {
 
     /// The factors of one tensor, by example of the micro-batch; `None` if all are one.
     pub fn of(&self, tensor: usize) -> Option<&'a [f32]> {
-        self.values
-            .map(|values| &values[tensor * self.batch..(tensor + 1) * self.batch])
+        self.values.map(|values| &values[tensor * self.batch..(tensor + 1) * self.batch])
     }
 
     /// The factor of one tensor and example.
@@ -131,13 +120,7 @@ pub struct Tensor {
 impl Tensor {
     /// A trainable tensor stored as PyTorch stores it.
     pub fn new(name: &'static str, sizes: Vec<usize>, initial: Initial) -> Tensor {
-        Tensor {
-            name,
-            sizes,
-            stored_axes: None,
-            initial,
-            role: Role::Trainable,
-        }
+        Tensor { name, sizes, stored_axes: None, initial, role: Role::Trainable }
     }
 
     /// Number of values.

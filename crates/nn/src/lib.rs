@@ -2,6 +2,7 @@
 //!
 //! This crate knows nothing of privacy.
 
+pub mod buffer;
 pub mod config;
 pub mod engine;
 pub mod error;

@@ -15,9 +15,7 @@ pub const OPTION: usize = 1 << 31;
 
 /// Product of sizes, if it is at most `most`.
 pub fn product(sizes: &[usize], most: usize) -> Option<usize> {
-    let product = sizes
-        .iter()
-        .try_fold(1, |product: usize, &size| product.checked_mul(size))?;
+    let product = sizes.iter().try_fold(1, |product: usize, &size| product.checked_mul(size))?;
     (product <= most).then_some(product)
 }
 

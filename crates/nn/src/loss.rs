@@ -26,17 +26,17 @@ impl Loss {
             (Loss::SoftmaxCrossEntropy, Target::Class(class)) => Err(Error::Options(format!(
                 "class {class} does not exist in a network with {width} outputs (classes count from 0)"
             ))),
-            (Loss::SoftmaxCrossEntropy, Target::Values(_)) => Err(Error::Options(
-                "softmax cross-entropy needs a class as target".to_string(),
-            )),
+            (Loss::SoftmaxCrossEntropy, Target::Values(_)) => {
+                Err(Error::Options("softmax cross-entropy needs a class as target".to_string()))
+            }
             (_, Target::Values(values)) if values.len() == width => Ok(()),
             (_, Target::Values(values)) => Err(Error::Options(format!(
                 "a target of {} values does not fit a network with {width} outputs",
                 values.len()
             ))),
-            (_, Target::Class(_)) => Err(Error::Options(
-                "this loss needs one target value for each output".to_string(),
-            )),
+            (_, Target::Class(_)) => {
+                Err(Error::Options("this loss needs one target value for each output".to_string()))
+            }
         }
     }
 

@@ -74,9 +74,7 @@ impl Network {
     /// Builds a network from its description.
     pub fn new(input: Shape, layers: &[Entry]) -> Result<Network> {
         if input.is_empty() {
-            return Err(Error::Description(format!(
-                "the input shape {input} holds no values"
-            )));
+            return Err(Error::Description(format!("the input shape {input} holds no values")));
         }
         if limits::product(&input.sizes(), limits::EDGE).is_none() {
             return Err(Error::Description(format!(
@@ -99,11 +97,7 @@ impl Network {
     /// Weight files know tensors by their names alone.
     fn check_names(&self) -> Result<()> {
         let mut seen = HashSet::new();
-        match self
-            .parameters
-            .iter()
-            .find(|parameter| !seen.insert(&parameter.name))
-        {
+        match self.parameters.iter().find(|parameter| !seen.insert(&parameter.name)) {
             None => Ok(()),
             Some(parameter) => Err(Error::Description(format!(
                 "two tensors are called `{}`; give their layers different names",
@@ -150,11 +144,7 @@ impl Network {
     /// Number of values that training moves.
     pub fn trainable_len(&self) -> usize {
         let trainable = |parameter: &&Parameter| parameter.tensor.role == Role::Trainable;
-        self.parameters
-            .iter()
-            .filter(trainable)
-            .map(|parameter| parameter.range.len())
-            .sum()
+        self.parameters.iter().filter(trainable).map(|parameter| parameter.range.len()).sum()
     }
 
     /// The first layer that looks at several examples at once.
@@ -205,18 +195,11 @@ impl Network {
     fn layer(&mut self, config: &LayerConfig, name: &str, input: usize) -> Result<usize> {
         let shape = self.edges[input];
         let refuse = |reason: String| {
-            Err(Error::Shape {
-                layer: name.to_string(),
-                kind: config.kind(),
-                input: shape,
-                reason,
-            })
+            Err(Error::Shape { layer: name.to_string(), kind: config.kind(), input: shape, reason })
         };
         let (number, most) = (config.largest_number(), limits::OPTION);
         if number > most {
-            return refuse(format!(
-                "one of its options is {number}; the largest number allowed is {most}"
-            ));
+            return refuse(format!("one of its options is {number}; the largest number allowed is {most}"));
         }
         let layer = config.build(name, shape)?;
         for Tensor { name, sizes, .. } in layer.tensors() {
@@ -237,23 +220,14 @@ impl Network {
         }
         let name = |(index, entry): (usize, &Entry)| join(prefix, entry, index);
         let names: Vec<String> = branches.iter().enumerate().map(name).collect();
-        branches
-            .iter()
-            .zip(&names)
-            .map(|(entry, name)| self.piece(&entry.piece, name, input))
-            .collect()
+        branches.iter().zip(&names).map(|(entry, name)| self.piece(&entry.piece, name, input)).collect()
     }
 
     fn sum(&mut self, name: &str, edges: Vec<usize>) -> Result<usize> {
         let first = self.edges[edges[0]];
         if let Some(&other) = edges.iter().find(|&&edge| self.edges[edge] != first) {
             let (node, second) = (name.to_string(), self.edges[other]);
-            return Err(Error::Join {
-                node,
-                first,
-                second,
-                reason: "a sum needs equal shapes",
-            });
+            return Err(Error::Join { node, first, second, reason: "a sum needs equal shapes" });
         }
         if edges.len() == 1 {
             return Ok(edges[0]);
@@ -270,25 +244,12 @@ impl Network {
             shape = match (shape, self.edges[edge]) {
                 (Shape::Vector(first), Shape::Vector(second)) => Shape::Vector(first + second),
                 (
-                    Shape::Image {
-                        height,
-                        width,
-                        channels,
-                    },
-                    Shape::Image {
-                        height: h,
-                        width: w,
-                        channels: c,
-                    },
+                    Shape::Image { height, width, channels },
+                    Shape::Image { height: h, width: w, channels: c },
                 ) if (height, width) == (h, w) => Shape::image(channels + c, height, width),
                 (first, second) => {
                     let reason = "a concatenation needs images of one size, or vectors";
-                    return Err(Error::Join {
-                        node: name.to_string(),
-                        first,
-                        second,
-                        reason,
-                    });
+                    return Err(Error::Join { node: name.to_string(), first, second, reason });
                 }
             };
         }
@@ -311,22 +272,15 @@ impl Network {
                 incoming.push(self.sequence(&edge.layers, &prefix, from)?);
             }
             if incoming.is_empty() {
-                return Err(Error::Description(format!(
-                    "`{name}`: no edge leads to node {node}"
-                )));
+                return Err(Error::Description(format!("`{name}`: no edge leads to node {node}")));
             }
             values.push(self.sum(&prefixed(name, &format!("node{node}")), incoming)?);
         }
-        let outputs: Option<Vec<usize>> = graph
-            .outputs
-            .iter()
-            .map(|&output| values.get(output).copied())
-            .collect();
+        let outputs: Option<Vec<usize>> =
+            graph.outputs.iter().map(|&output| values.get(output).copied()).collect();
         match outputs {
             Some(outputs) if !outputs.is_empty() => self.concat(name, outputs),
-            _ => Err(Error::Description(format!(
-                "`{name}`: outputs must name nodes from 0 to {last}"
-            ))),
+            _ => Err(Error::Description(format!("`{name}`: outputs must name nodes from 0 to {last}"))),
         }
     }
 
@@ -334,11 +288,7 @@ impl Network {
         let length = limits::product(&shape.sizes(), limits::EDGE).unwrap_or(usize::MAX);
         self.edges_len = self.edges_len.saturating_add(length);
         if length > limits::EDGE || self.edges_len > limits::EDGES {
-            let values = if length > limits::EDGE {
-                limits::EDGE
-            } else {
-                limits::EDGES
-            };
+            let values = if length > limits::EDGE { limits::EDGE } else { limits::EDGES };
             return Err(Error::Description(format!(
                 "the network is too large: at `{name}`, with output shape {shape}, one example takes more than \
                  {values} values"
@@ -357,22 +307,11 @@ impl Network {
                         limits::PARAMETERS
                     )));
                 }
-                self.parameters.push(Parameter {
-                    name: prefixed(name, tensor.name),
-                    tensor,
-                    range,
-                });
+                self.parameters.push(Parameter { name: prefixed(name, tensor.name), tensor, range });
             }
         }
         let (parameters, tensors) = (begin..self.parameter_len(), first..self.parameters.len());
-        self.nodes.push(Node {
-            name: name.to_string(),
-            operation,
-            inputs,
-            output,
-            parameters,
-            tensors,
-        });
+        self.nodes.push(Node { name: name.to_string(), operation, inputs, output, parameters, tensors });
         Ok(output)
     }
 }

@@ -54,12 +54,8 @@ impl Plan {
                 node.inputs.iter().for_each(|&edge| readers[edge] += 1);
             }
         }
-        let mut plan = Plan {
-            nodes: Vec::new(),
-            buffers: vec![network.input().len()],
-            output: 0,
-            prepared_len: 0,
-        };
+        let mut plan =
+            Plan { nodes: Vec::new(), buffers: vec![network.input().len()], output: 0, prepared_len: 0 };
         let mut buffer_of = vec![usize::MAX; network.edges().len()];
         buffer_of[0] = 0;
         let mut wants_gradient = vec![false; network.edges().len()];
@@ -104,13 +100,7 @@ impl Plan {
                 gradients: node
                     .inputs
                     .iter()
-                    .map(|&edge| {
-                        if wants_gradient[edge] {
-                            Gradient::First
-                        } else {
-                            Gradient::Unwanted
-                        }
-                    })
+                    .map(|&edge| if wants_gradient[edge] { Gradient::First } else { Gradient::Unwanted })
                     .collect(),
                 prepared,
                 tap,
@@ -140,12 +130,7 @@ impl Plan {
     /// Values of one example in all buffers and tapes.
     pub fn example_len(&self, network: &Network, purpose: Purpose) -> usize {
         const SAMPLE: usize = 8;
-        let pass = Pass {
-            batch: SAMPLE,
-            purpose,
-            seed: 0,
-            first_example: 0,
-        };
+        let pass = Pass { batch: SAMPLE, purpose, seed: 0, first_example: 0 };
         let tape = |node: &Node| match &node.operation {
             Operation::Layer(layer) => layer.tape_len(&pass) / SAMPLE,
             _ => 0,

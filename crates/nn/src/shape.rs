@@ -31,11 +31,7 @@ pub enum Shape {
 impl Shape {
     /// An image in the order PyTorch writes it.
     pub fn image(channels: usize, height: usize, width: usize) -> Shape {
-        Shape::Image {
-            height,
-            width,
-            channels,
-        }
+        Shape::Image { height, width, channels }
     }
 
     /// Reads a list of one, two or three sizes in PyTorch's order.
@@ -53,11 +49,7 @@ impl Shape {
         match *self {
             Shape::Vector(features) => vec![features],
             Shape::Sequence { steps, features } => vec![steps, features],
-            Shape::Image {
-                height,
-                width,
-                channels,
-            } => vec![channels, height, width],
+            Shape::Image { height, width, channels } => vec![channels, height, width],
         }
     }
 
@@ -66,11 +58,7 @@ impl Shape {
         match *self {
             Shape::Vector(features) => features,
             Shape::Sequence { steps, features } => steps * features,
-            Shape::Image {
-                height,
-                width,
-                channels,
-            } => height * width * channels,
+            Shape::Image { height, width, channels } => height * width * channels,
         }
     }
 

@@ -1,9 +1,10 @@
 //! One thread's share of a step: its micro-batches, their losses, and what becomes of their gradients.
 
+use crate::buffer::{Buffer, buffer};
 use crate::layer::{Factors, Pass, Purpose};
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::workspace::{Buffer, Step, Workspace, buffer};
+use crate::workspace::{Step, Workspace};
 use std::ops::Range;
 
 /// Decides the factors of one example's tensors from their squared gradient norms.
@@ -98,12 +99,8 @@ impl Worker {
             if begin == end {
                 continue;
             }
-            let pass = Pass {
-                batch: end - begin,
-                purpose: task.purpose(),
-                seed: step.seed,
-                first_example: begin,
-            };
+            let pass =
+                Pass { batch: end - begin, purpose: task.purpose(), seed: step.seed, first_example: begin };
             self.micro_batch(step, task, &pass);
             if let Some(outputs) = &mut outputs {
                 let width = step.plan.buffers[step.plan.output];
@@ -115,9 +112,7 @@ impl Worker {
 
     fn micro_batch(&mut self, step: &Step, task: Task, pass: &Pass) {
         let width = step.plan.buffers[0];
-        for (example, input) in self.space.values[0][..pass.batch * width]
-            .chunks_exact_mut(width)
-            .enumerate()
+        for (example, input) in self.space.values[0][..pass.batch * width].chunks_exact_mut(width).enumerate()
         {
             step.examples.read(pass.first_example + example, input);
         }
@@ -167,11 +162,7 @@ impl Worker {
                     self.example_gradient.fill(0.0);
                     let one = |_| Factors::ones(pass.batch, example..example + 1);
                     self.space.accumulate(step, pass, one, &mut self.example_gradient);
-                    visit(
-                        pass.first_example + example,
-                        &mut self.example_gradient,
-                        &mut self.gradient,
-                    );
+                    visit(pass.first_example + example, &mut self.example_gradient, &mut self.gradient);
                 }
             }
         }
@@ -254,23 +245,17 @@ impl Worker {
     fn exclude(&mut self, step: &Step, pass: &Pass, example: usize, otherwise: &str) {
         let finite = |buffer: usize| {
             let width = step.plan.buffers[buffer];
-            self.space.values[buffer][example * width..][..width]
-                .iter()
-                .all(|value| value.is_finite())
+            self.space.values[buffer][example * width..][..width].iter().all(|value| value.is_finite())
         };
         let place = if !finite(0) {
             "the input".to_string()
         } else {
             let nodes = step.network.nodes().iter().zip(&step.plan.nodes);
             let mut bad = nodes.filter(|(_, plan)| plan.as_ref().is_some_and(|plan| !finite(plan.output)));
-            bad.next().map_or(otherwise.to_string(), |(node, _)| {
-                format!("layer `{}` ({})", node.name, node.kind())
-            })
+            bad.next()
+                .map_or(otherwise.to_string(), |(node, _)| format!("layer `{}` ({})", node.name, node.kind()))
         };
-        self.excluded.push(Excluded {
-            example: pass.first_example + example,
-            place,
-        });
+        self.excluded.push(Excluded { example: pass.first_example + example, place });
         self.excluded_here[example] = true;
         let width = step.plan.buffers[0];
         self.space.values[0][example * width..][..width].fill(0.0);

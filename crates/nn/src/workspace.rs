@@ -1,5 +1,6 @@
 //! A thread's memory for one micro-batch, and the way through the network, forward and back.
 
+use crate::buffer::{Buffer, buffer};
 use crate::examples::Examples;
 use crate::hooks::{Hooks, Place};
 use crate::kernel::elementwise::add;
@@ -8,15 +9,7 @@ use crate::loss::Loss;
 use crate::network::{Network, Node, Operation};
 use crate::plan::{Gradient, NodePlan, Plan};
 use crate::shape::Shape;
-use aligned_vec::{AVec, ConstAlign};
 use std::ops::Range;
-
-/// A buffer that starts on a cache line.
-pub(crate) type Buffer = AVec<f32, ConstAlign<64>>;
-
-pub(crate) fn buffer(len: usize) -> Buffer {
-    AVec::from_iter(64, std::iter::repeat_n(0.0, len))
-}
 
 /// What all threads of a step share.
 pub(crate) struct Step<'a> {
@@ -41,12 +34,7 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub fn new(network: &Network, plan: &Plan, purpose: Purpose, capacity: usize) -> Workspace {
-        let pass = Pass {
-            batch: capacity,
-            purpose,
-            seed: 0,
-            first_example: 0,
-        };
+        let pass = Pass { batch: capacity, purpose, seed: 0, first_example: 0 };
         let (mut tapes, mut scratch) = (Vec::new(), 0);
         for node in network.nodes() {
             let mut tape = 0;
@@ -58,19 +46,10 @@ impl Workspace {
         }
         let trains = purpose != Purpose::Evaluate;
         let buffers = |wanted: bool| -> Vec<Buffer> {
-            plan.buffers
-                .iter()
-                .map(|len| buffer(if wanted { len * capacity } else { 0 }))
-                .collect()
+            plan.buffers.iter().map(|len| buffer(if wanted { len * capacity } else { 0 })).collect()
         };
-        let further = plan
-            .nodes
-            .iter()
-            .flatten()
-            .filter(|node| node.gradients.contains(&Gradient::Further));
-        let spare = further
-            .flat_map(|node| node.inputs.iter().map(|&input| plan.buffers[input]))
-            .max();
+        let further = plan.nodes.iter().flatten().filter(|node| node.gradients.contains(&Gradient::Further));
+        let spare = further.flat_map(|node| node.inputs.iter().map(|&input| plan.buffers[input])).max();
         Workspace {
             values: buffers(true),
             gradients: buffers(trains),
@@ -82,19 +61,12 @@ impl Workspace {
 
     /// Computes the outputs of all nodes.
     pub fn forward(&mut self, step: &Step, pass: &Pass) {
-        let Workspace {
-            values,
-            tapes,
-            scratch,
-            ..
-        } = self;
+        let Workspace { values, tapes, scratch, .. } = self;
         for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
             let Some(plan) = plan else { continue };
             let input = plan.tap.unwrap_or(plan.inputs[0]);
-            let (input_len, output_len) = (
-                pass.batch * step.plan.buffers[input],
-                pass.batch * step.plan.buffers[plan.output],
-            );
+            let (input_len, output_len) =
+                (pass.batch * step.plan.buffers[input], pass.batch * step.plan.buffers[plan.output]);
             if let Some(tap) = plan.tap {
                 let [copy, source] = pair(values, tap, plan.inputs[0]);
                 copy[..input_len].copy_from_slice(&source[..input_len]);
@@ -112,10 +84,7 @@ impl Workspace {
                 }
                 Operation::Layer(layer) => {
                     let [input, output] = pair(values, input, plan.output);
-                    let memory = Memory {
-                        tape: &mut tapes[index],
-                        scratch,
-                    };
+                    let memory = Memory { tape: &mut tapes[index], scratch };
                     let (input, output) = (&input[..input_len], &mut output[..output_len]);
                     layer.forward(weights(step, node, plan), pass, input, output, memory);
                 }
@@ -140,24 +109,15 @@ impl Workspace {
     /// Carries the gradient of the loss from the output to every layer.
     pub fn backward(&mut self, step: &Step, pass: &Pass) {
         let batch = pass.batch;
-        for (index, (node, plan)) in step
-            .network
-            .nodes()
-            .iter()
-            .zip(&step.plan.nodes)
-            .enumerate()
-            .rev()
-        {
+        for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate().rev() {
             let Some(plan) = plan else { continue };
             match &node.operation {
                 Operation::Sum => self.spread(step, node, plan, batch),
                 Operation::Concat => self.spread(step, node, plan, batch),
                 Operation::Activation(activation) if plan.inputs[0] == plan.output => {
                     let len = batch * step.plan.buffers[plan.output];
-                    activation.pull_back(
-                        &self.values[plan.output][..len],
-                        &mut self.gradients[plan.output][..len],
-                    );
+                    activation
+                        .pull_back(&self.values[plan.output][..len], &mut self.gradients[plan.output][..len]);
                 }
                 Operation::Activation(_) | Operation::Layer(_) => self.pull_back(step, pass, index),
             }
@@ -183,24 +143,15 @@ impl Workspace {
 
     /// Carries the gradient through a node with one input and a buffer of its own.
     fn pull_back(&mut self, step: &Step, pass: &Pass, index: usize) {
-        let Workspace {
-            values,
-            gradients,
-            tapes,
-            scratch,
-            spare,
-            ..
-        } = self;
+        let Workspace { values, gradients, tapes, scratch, spare, .. } = self;
         let node = &step.network.nodes()[index];
         let Some(plan) = &step.plan.nodes[index] else {
             return;
         };
         let (batch, wanted) = (pass.batch, plan.gradients[0]);
         let input = plan.tap.unwrap_or(plan.inputs[0]);
-        let (input_len, output_len) = (
-            batch * step.plan.buffers[input],
-            batch * step.plan.buffers[plan.output],
-        );
+        let (input_len, output_len) =
+            (batch * step.plan.buffers[input], batch * step.plan.buffers[plan.output]);
         let use_spare = plan.tap.is_none() && wanted == Gradient::Further;
         let (upstream, mut downstream) = if wanted == Gradient::Unwanted {
             (&mut gradients[plan.output], None)
@@ -211,10 +162,7 @@ impl Workspace {
             (upstream, Some(&mut downstream[..input_len]))
         };
         let upstream = &mut upstream[..output_len];
-        let at = Values {
-            input: &values[input][..input_len],
-            output: &values[plan.output][..output_len],
-        };
+        let at = Values { input: &values[input][..input_len], output: &values[plan.output][..output_len] };
         let hook = step.hooks.map(|hooks| (hooks, place(step, index, batch)));
         if let Some((hooks, place)) = &hook {
             hooks.upstream(place, at.input, at.output, upstream);
@@ -227,10 +175,7 @@ impl Workspace {
                 }
             }
             Operation::Layer(layer) => {
-                let memory = Memory {
-                    tape: &mut tapes[index],
-                    scratch,
-                };
+                let memory = Memory { tape: &mut tapes[index], scratch };
                 layer.backward(
                     weights(step, node, plan),
                     pass,
@@ -276,10 +221,7 @@ impl Workspace {
                 &self.values[input][..batch * step.plan.buffers[input]],
                 &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
                 norms,
-                Memory {
-                    tape: &mut self.tapes[index],
-                    scratch: &mut self.scratch,
-                },
+                Memory { tape: &mut self.tapes[index], scratch: &mut self.scratch },
             );
         }
     }
@@ -307,10 +249,7 @@ impl Workspace {
                 &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
                 factors(node.tensors.clone()),
                 &mut gradient[node.parameters.clone()],
-                Memory {
-                    tape: &mut self.tapes[index],
-                    scratch: &mut self.scratch,
-                },
+                Memory { tape: &mut self.tapes[index], scratch: &mut self.scratch },
             );
         }
     }
@@ -338,11 +277,7 @@ fn parts<'a>(
     let mut next = 0;
     node.inputs.iter().zip(&plan.inputs).map(move |(&edge, &buffer)| {
         let width = columns(edges[edge]);
-        let first = if let Operation::Sum = node.operation {
-            0
-        } else {
-            next
-        };
+        let first = if let Operation::Sum = node.operation { 0 } else { next };
         next += width;
         (buffer, Columns { first, width, total })
     })
@@ -370,7 +305,5 @@ fn place<'a>(step: &Step<'a>, index: usize, batch: usize) -> Place<'a> {
 
 /// Two different buffers at once.
 fn pair(buffers: &mut [Buffer], first: usize, second: usize) -> [&mut Buffer; 2] {
-    buffers
-        .get_disjoint_mut([first, second])
-        .expect("a node writes to another buffer than it reads")
+    buffers.get_disjoint_mut([first, second]).expect("a node writes to another buffer than it reads")
 }

@@ -47,32 +47,18 @@ fn steps_allocate_the_same_at_all_times() {
         }
         .into()
     };
-    let norm = LayerConfig::GroupNorm {
-        groups: 2,
-        affine: true,
-    };
-    let branches = vec![
-        Piece::Sequential(vec![conv(8, 8), norm.into()]).into(),
-        Piece::Sequential(vec![]).into(),
-    ];
+    let norm = LayerConfig::GroupNorm { groups: 2, affine: true };
+    let branches =
+        vec![Piece::Sequential(vec![conv(8, 8), norm.into()]).into(), Piece::Sequential(vec![]).into()];
     let layers = vec![
         conv(8, 1),
         Activation::Relu.into(),
         Piece::Sum(branches).into(),
-        LayerConfig::MaxPool {
-            kernel: Extent::Square(2),
-            stride: None,
-            padding: Extent::Square(0),
-        }
-        .into(),
+        LayerConfig::MaxPool { kernel: Extent::Square(2), stride: None, padding: Extent::Square(0) }.into(),
         LayerConfig::Dropout { rate: 0.2 }.into(),
         LayerConfig::Flatten.into(),
         LayerConfig::LayerNorm { affine: true }.into(),
-        LayerConfig::Dense {
-            features: 4,
-            bias: true,
-        }
-        .into(),
+        LayerConfig::Dense { features: 4, bias: true }.into(),
     ];
     let setting = Setting::layers(Shape::image(2, 8, 8), layers, 64);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -83,14 +69,9 @@ fn steps_allocate_the_same_at_all_times() {
     let mut steps = |batch| {
         let (calls, live) = (CALLS.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));
         for seed in 0..STEPS as u64 {
-            engine
-                .weighted_sum(&setting.parameters, batch, LOSS, seed, &weigh)
-                .unwrap();
+            engine.weighted_sum(&setting.parameters, batch, LOSS, seed, &weigh).unwrap();
         }
-        (
-            CALLS.load(Ordering::Relaxed) - calls,
-            LIVE.load(Ordering::Relaxed) - live,
-        )
+        (CALLS.load(Ordering::Relaxed) - calls, LIVE.load(Ordering::Relaxed) - live)
     };
     steps(&large);
     let (first, _) = steps(&large);
@@ -100,18 +81,12 @@ fn steps_allocate_the_same_at_all_times() {
         "{first}, {second} and, in small batches, {other} allocations in {STEPS} steps; {grown} bytes more"
     );
     // The thread pool takes a block for its queue now and then: less than one in a step.
-    assert!(
-        second.abs_diff(first) <= STEPS,
-        "{second} allocations, {first} before"
-    );
+    assert!(second.abs_diff(first) <= STEPS, "{second} allocations, {first} before");
     assert!(grown.unsigned_abs() < 16 << 10, "{grown} bytes more");
     // 14 micro-batches more, each with one dense layer: three matrix products, each with a buffer of its own.
     assert!(
         first - other <= 3 * 14 * STEPS + STEPS,
         "{first} allocations in large batches, {other} in small ones"
     );
-    assert!(
-        other < 20 * STEPS,
-        "{other} allocations in {STEPS} steps of small batches"
-    );
+    assert!(other < 20 * STEPS, "{other} allocations in {STEPS} steps of small batches");
 }

@@ -26,11 +26,7 @@ fn conv(channels: usize) -> LayerConfig {
 }
 
 fn norm() -> Entry {
-    LayerConfig::GroupNorm {
-        groups: 2,
-        affine: true,
-    }
-    .into()
+    LayerConfig::GroupNorm { groups: 2, affine: true }.into()
 }
 
 fn dropout() -> Entry {
@@ -52,9 +48,7 @@ fn clip(norms: &[f32], factors: &mut [f32]) {
 fn clipped(setting: &Setting, threads: usize, micro_batch: usize, seed: u64) -> Vec<f32> {
     let mut engine = setting.engine(Purpose::PerExample, threads, micro_batch);
     let examples = setting.batch(0..setting.examples());
-    engine
-        .weighted_sum(&setting.parameters, &examples, LOSS, seed, &clip)
-        .unwrap();
+    engine.weighted_sum(&setting.parameters, &examples, LOSS, seed, &clip).unwrap();
     engine.gradient().to_vec()
 }
 
@@ -82,10 +76,7 @@ fn threads_and_micro_batches_do_not_matter() {
         for threads in 1..=cores().min(4) {
             for micro_batch in [1, 2, 5, 100] {
                 let error = relative_error(&clipped(&setting, threads, micro_batch, 11), &expected);
-                assert!(
-                    error <= 1e-5,
-                    "{threads} threads, micro-batch {micro_batch}: {error}"
-                );
+                assert!(error <= 1e-5, "{threads} threads, micro-batch {micro_batch}: {error}");
             }
         }
     }
@@ -103,39 +94,20 @@ fn dropout_drops_its_share_and_nothing_when_evaluating() {
     let layer = LayerConfig::Dropout { rate: 0.25 }.build("a", Shape::Vector(20_000));
     let other = LayerConfig::Dropout { rate: 0.25 }.build("b", Shape::Vector(20_000));
     let masks = [layer, other].map(|layer| {
-        common::layer_run::run(
-            &*layer.unwrap(),
-            Purpose::Plain,
-            &[],
-            &vec![1.0; 20_000],
-            &vec![1.0; 20_000],
-        )
+        common::layer_run::run(&*layer.unwrap(), Purpose::Plain, &[], &vec![1.0; 20_000], &vec![1.0; 20_000])
     });
     for mask in &masks {
         let kept = mask.output.iter().filter(|&&value| value > 0.0).count() as f64;
         // Four standard deviations.
         assert!((kept - 15_000.0).abs() < 4.0 * (20_000f64 * 0.25 * 0.75).sqrt());
-        assert!(
-            mask.output
-                .iter()
-                .all(|&value| value == 0.0 || value == 1.0 / 0.75)
-        );
+        assert!(mask.output.iter().all(|&value| value == 0.0 || value == 1.0 / 0.75));
         assert_eq!(mask.output, mask.downstream, "the same mask on the way back");
     }
-    let equal = masks[0]
-        .output
-        .iter()
-        .zip(&masks[1].output)
-        .filter(|(a, b)| a == b)
-        .count() as f64;
+    let equal = masks[0].output.iter().zip(&masks[1].output).filter(|(a, b)| a == b).count() as f64;
     // Two layers agree as often as independent ones.
     assert!((equal - 20_000.0 * 0.625).abs() < 4.0 * (20_000f64 * 0.625 * 0.375).sqrt());
     for rate in [-0.1, 1.0, 2.0, f32::NAN] {
-        assert!(
-            LayerConfig::Dropout { rate }
-                .build("a", Shape::Vector(3))
-                .is_err()
-        );
+        assert!(LayerConfig::Dropout { rate }.build("a", Shape::Vector(3)).is_err());
     }
 }
 
@@ -151,42 +123,26 @@ fn with_and_without(setting: &Setting, inputs: &[f32], bad: &[usize]) -> (Outcom
     };
     let mut engine = setting.engine(Purpose::PerExample, 1, 4);
     let batch = Batch::new(inputs.to_vec(), (0..count).map(class).collect());
-    let outcome = engine
-        .weighted_sum(&setting.parameters, &batch, LOSS, 1, &weigh)
-        .unwrap();
+    let outcome = engine.weighted_sum(&setting.parameters, &batch, LOSS, 1, &weigh).unwrap();
     let found = engine.gradient().to_vec();
-    assert_eq!(
-        calls.into_inner(),
-        count - bad.len(),
-        "no factor for a bad example"
-    );
+    assert_eq!(calls.into_inner(), count - bad.len(), "no factor for a bad example");
     let good: Vec<usize> = (0..count).filter(|example| !bad.contains(example)).collect();
     let rest = good.iter().flat_map(|&e| inputs[e * width..][..width].to_vec());
-    let batch = Batch::new(
-        rest.collect(),
-        good.iter().map(|&example| class(example)).collect(),
-    );
-    engine
-        .weighted_sum(&setting.parameters, &batch, LOSS, 1, &clip)
-        .unwrap();
+    let batch = Batch::new(rest.collect(), good.iter().map(|&example| class(example)).collect());
+    engine.weighted_sum(&setting.parameters, &batch, LOSS, 1, &clip).unwrap();
     (outcome, found, engine.gradient().to_vec())
 }
 
 #[test]
 fn examples_that_are_not_finite_are_left_out() {
     let setting = image_setting(vec![]);
-    let mut inputs: Vec<f32> = (0..9 * 60)
-        .map(|index| ((index * 29) % 31) as f32 / 15.0)
-        .collect();
+    let mut inputs: Vec<f32> = (0..9 * 60).map(|index| ((index * 29) % 31) as f32 / 15.0).collect();
     inputs[2 * 60 + 7] = f32::NAN;
     inputs[3 * 60] = f32::INFINITY;
     inputs[8 * 60 + 59] = f32::NEG_INFINITY;
     let (outcome, found, expected) = with_and_without(&setting, &inputs, &[2, 3, 8]);
-    let mut places: Vec<(usize, &str)> = outcome
-        .excluded
-        .iter()
-        .map(|excluded| (excluded.example, excluded.place.as_str()))
-        .collect();
+    let mut places: Vec<(usize, &str)> =
+        outcome.excluded.iter().map(|excluded| (excluded.example, excluded.place.as_str())).collect();
     places.sort();
     assert_eq!(places, [(2, "the input"), (3, "the input"), (8, "the input")]);
     assert!(outcome.loss.is_finite());
@@ -222,19 +178,10 @@ fn a_gradient_that_overflows_is_reported_with_its_tensor() {
 
 #[test]
 fn tokens_that_do_not_exist_are_reported_at_the_embedding() {
-    let embedding = LayerConfig::Embedding {
-        tokens: 5,
-        features: 3,
-    };
-    let layers = [
-        Entry::named("words", embedding),
-        LayerConfig::GlobalAveragePool.into(),
-        dense(2).into(),
-    ];
+    let embedding = LayerConfig::Embedding { tokens: 5, features: 3 };
+    let layers = [Entry::named("words", embedding), LayerConfig::GlobalAveragePool.into(), dense(2).into()];
     let setting = Setting::new(Network::new(Shape::Vector(3), &layers).unwrap(), 5, 1);
-    let inputs = [
-        0.0, 4.0, 2.0, 5.0, 1.0, 1.0, 2.0, 2.5, 1.0, -1.0, 0.0, 0.0, 3.0, 3.0, 1e9,
-    ];
+    let inputs = [0.0, 4.0, 2.0, 5.0, 1.0, 1.0, 2.0, 2.5, 1.0, -1.0, 0.0, 0.0, 3.0, 3.0, 1e9];
     let (outcome, found, expected) = with_and_without(&setting, &inputs, &[1, 2, 3, 4]);
     assert_eq!(outcome.excluded.len(), 4);
     for excluded in &outcome.excluded {
@@ -248,9 +195,7 @@ fn parameters_that_are_not_finite_exclude_everything_and_end() {
     let mut setting = image_setting(vec![]);
     setting.parameters[0] = f32::NAN;
     let mut engine = setting.engine(Purpose::PerExample, 1, 4);
-    let outcome = engine
-        .weighted_sum(&setting.parameters, &setting.batch(0..9), LOSS, 1, &clip)
-        .unwrap();
+    let outcome = engine.weighted_sum(&setting.parameters, &setting.batch(0..9), LOSS, 1, &clip).unwrap();
     assert_eq!(outcome.excluded.len(), 9);
     assert!(outcome.excluded[0].place.starts_with("layer `0` (conv2d)"));
 }
@@ -260,13 +205,9 @@ fn an_empty_batch_gives_zero() {
     let setting = image_setting(vec![]);
     let mut engine = setting.engine(Purpose::PerExample, cores().min(2), 4);
     let whole = setting.batch(0..5);
-    engine
-        .weighted_sum(&setting.parameters, &whole, LOSS, 1, &clip)
-        .unwrap();
+    engine.weighted_sum(&setting.parameters, &whole, LOSS, 1, &clip).unwrap();
     assert!(engine.gradient().iter().any(|&value| value != 0.0));
-    let outcome = engine
-        .weighted_sum(&setting.parameters, &setting.batch(0..0), LOSS, 1, &clip)
-        .unwrap();
+    let outcome = engine.weighted_sum(&setting.parameters, &setting.batch(0..0), LOSS, 1, &clip).unwrap();
     assert_eq!(outcome, Outcome::default());
     assert!(engine.gradient().iter().all(|&value| value == 0.0));
 }
@@ -275,11 +216,7 @@ fn an_empty_batch_gives_zero() {
 fn options_that_cannot_be_met_are_refused() {
     let network = image_setting(vec![]).network;
     let refusal = |threads: Option<usize>, micro_batch: Option<usize>| {
-        let options = Options {
-            threads,
-            micro_batch,
-            ..Options::new(Purpose::Plain)
-        };
+        let options = Options { threads, micro_batch, ..Options::new(Purpose::Plain) };
         let error = Engine::new(network.clone(), options).err().expect("a refusal");
         error.to_string()
     };
@@ -307,14 +244,9 @@ fn batch_norm_setting() -> Setting {
 fn batch_normalisation_is_refused_where_examples_count() {
     let setting = batch_norm_setting();
     let options = Options::new(Purpose::PerExample);
-    let error = Engine::new(setting.network.clone(), options)
-        .err()
-        .expect("a refusal");
+    let error = Engine::new(setting.network.clone(), options).err().expect("a refusal");
     let message = error.to_string();
-    assert!(
-        message.contains("`norm`") && message.contains("GroupNorm"),
-        "{message}"
-    );
+    assert!(message.contains("`norm`") && message.contains("GroupNorm"), "{message}");
     let mut engine = setting.engine(Purpose::Plain, 1, 4);
     let visit = |_: usize, _: &mut [f32], _: &mut [f32]| panic!("no gradient to see");
     let result = engine.visit(&setting.parameters, &setting.batch(0..3), LOSS, 1, &visit);
@@ -327,12 +259,8 @@ fn batch_normalisation_sees_the_whole_batch() {
     let gradient = |threads: usize, micro_batch: usize| {
         let mut engine = setting.engine(Purpose::Plain, threads, micro_batch);
         // A small batch first: the engine has to grow, and to forget.
-        engine
-            .sum(&setting.parameters, &setting.batch(0..2), LOSS, 1)
-            .unwrap();
-        engine
-            .sum(&setting.parameters, &setting.batch(0..9), LOSS, 1)
-            .unwrap();
+        engine.sum(&setting.parameters, &setting.batch(0..2), LOSS, 1).unwrap();
+        engine.sum(&setting.parameters, &setting.batch(0..9), LOSS, 1).unwrap();
         engine.gradient().to_vec()
     };
     let whole = gradient(1, 100);
@@ -349,10 +277,7 @@ fn batch_normalisation_sees_the_whole_batch() {
                 }
             }
         }
-        engine
-            .sum(&parameters, &setting.batch(0..9), LOSS, 1)
-            .unwrap()
-            .loss
+        engine.sum(&parameters, &setting.batch(0..9), LOSS, 1).unwrap().loss
     };
     let trainable = setting
         .network
@@ -389,9 +314,7 @@ fn outputs_do_not_depend_on_threads() {
             let count = setting.examples();
             let mut outputs = vec![0.0; count * setting.network.output().len()];
             let mut engine = setting.engine(Purpose::Evaluate, threads, micro_batch);
-            engine
-                .outputs(&setting.parameters, &setting.batch(0..count), &mut outputs)
-                .unwrap();
+            engine.outputs(&setting.parameters, &setting.batch(0..count), &mut outputs).unwrap();
             outputs
         };
         let expected = outputs(1, 100);
@@ -409,27 +332,15 @@ fn networks_that_do_not_fit_are_refused_with_the_reason() {
             .to_string()
     };
     let image = Shape::image(6, 5, 5);
-    let (vector, sequence) = (
-        Shape::Vector(6),
-        Shape::Sequence {
-            steps: 2,
-            features: 3,
-        },
-    );
-    let groups = LayerConfig::GroupNorm {
-        groups: 4,
-        affine: true,
-    };
+    let (vector, sequence) = (Shape::Vector(6), Shape::Sequence { steps: 2, features: 3 });
+    let groups = LayerConfig::GroupNorm { groups: 4, affine: true };
     assert!(build(groups, image).contains("4 groups must divide its 6 channels"));
     assert!(build(LayerConfig::LayerNorm { affine: true }, image).contains("group-norm"));
     assert!(build(LayerConfig::BatchNorm, sequence).contains("layer-norm"));
     assert!(build(LayerConfig::GlobalAveragePool, vector).contains("image or a sequence"));
     let reshape = LayerConfig::Reshape { shape: vec![7, 2] };
     assert!(build(reshape, vector).contains("do not fill"));
-    let embedding = LayerConfig::Embedding {
-        tokens: 0,
-        features: 3,
-    };
+    let embedding = LayerConfig::Embedding { tokens: 0, features: 3 };
     assert!(build(embedding, vector).contains("tokens"));
     let stretch = |padding: usize, extra: usize| LayerConfig::ConvTranspose2d {
         channels: 2,

@@ -29,9 +29,7 @@ fn hooked(setting: &Setting, hooks: &dyn Hooks) -> Vec<f32> {
     let mut engine = Engine::new(setting.network.clone(), options).unwrap();
     let examples = setting.batch(0..setting.examples());
     let ones = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
-    engine
-        .hooked_sum(&setting.parameters, &examples, LOSS, 3, hooks, &ones)
-        .unwrap();
+    engine.hooked_sum(&setting.parameters, &examples, LOSS, 3, hooks, &ones).unwrap();
     engine.gradient().to_vec()
 }
 
@@ -39,9 +37,7 @@ fn unhooked(setting: &Setting) -> Vec<f32> {
     let mut engine = setting.engine(Purpose::PerExample, 1, setting.examples());
     let examples = setting.batch(0..setting.examples());
     let ones = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
-    engine
-        .weighted_sum(&setting.parameters, &examples, LOSS, 3, &ones)
-        .unwrap();
+    engine.weighted_sum(&setting.parameters, &examples, LOSS, 3, &ones).unwrap();
     engine.gradient().to_vec()
 }
 
@@ -64,19 +60,9 @@ fn hooks_that_do_nothing_change_no_bit() {
         }
         .into()
     };
-    let norm = || -> Entry {
-        LayerConfig::GroupNorm {
-            groups: 2,
-            affine: true,
-        }
-        .into()
-    };
+    let norm = || -> Entry { LayerConfig::GroupNorm { groups: 2, affine: true }.into() };
     let main = vec![conv(4), norm(), Activation::Relu.into(), conv(4)];
-    let branches = vec![
-        Piece::Sequential(main).into(),
-        Piece::Sequential(vec![]).into(),
-        conv(4),
-    ];
+    let branches = vec![Piece::Sequential(main).into(), Piece::Sequential(vec![]).into(), conv(4)];
     let layers = vec![
         conv(4),
         Activation::Relu.into(),
@@ -148,11 +134,8 @@ fn hooks_see_every_layer() {
     let watch = Watch::default();
     hooked(&setting, &watch);
     let seen = watch.0.into_inner().unwrap();
-    let kinds: Vec<(usize, &str)> = seen
-        .inputs
-        .iter()
-        .map(|(node, kind, _)| (*node, kind.as_str()))
-        .collect();
+    let kinds: Vec<(usize, &str)> =
+        seen.inputs.iter().map(|(node, kind, _)| (*node, kind.as_str())).collect();
     assert_eq!(kinds, [(0, "dense"), (1, "tanh"), (2, "dense")]);
     let backwards: Vec<usize> = seen.upstreams.iter().map(|back| back.node).collect();
     assert_eq!(backwards, [2, 1, 0]);
@@ -163,28 +146,14 @@ fn hooks_see_every_layer() {
         let node = back.node;
         assert_eq!(back.input, seen.inputs[node].2, "the input on the way back");
         if node < 2 {
-            assert_eq!(
-                back.output,
-                seen.inputs[node + 1].2,
-                "an output is the next input"
-            );
-            let next = &seen
-                .downstreams
-                .iter()
-                .find(|(other, _)| *other == node + 1)
-                .unwrap()
-                .1;
-            assert_eq!(
-                &back.upstream, next,
-                "an upstream gradient is the next one's downstream"
-            );
+            assert_eq!(back.output, seen.inputs[node + 1].2, "an output is the next input");
+            let next = &seen.downstreams.iter().find(|(other, _)| *other == node + 1).unwrap().1;
+            assert_eq!(&back.upstream, next, "an upstream gradient is the next one's downstream");
         }
     }
     let logits = &seen.upstreams[0].output;
-    let manual = logits
-        .chunks_exact(4)
-        .zip(seen.upstreams[0].upstream.chunks_exact(4))
-        .all(|(logits, upstream)| {
+    let manual =
+        logits.chunks_exact(4).zip(seen.upstreams[0].upstream.chunks_exact(4)).all(|(logits, upstream)| {
             let total: f32 = logits.iter().map(|logit| logit.exp()).sum();
             let differs = |(logit, slope): (&f32, &f32)| (logit.exp() / total - slope).abs();
             let off: Vec<f32> = logits.iter().zip(upstream).map(differs).collect();
@@ -205,11 +174,7 @@ impl Hooks for Clip {
             return;
         }
         for example in input.chunks_exact_mut(place.input.len()) {
-            let norm = example
-                .iter()
-                .map(|value| f64::from(*value).powi(2))
-                .sum::<f64>()
-                .sqrt();
+            let norm = example.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
             let factor = (CLIP / norm).min(1.0) as f32;
             example.iter_mut().for_each(|value| *value *= factor);
         }
@@ -231,21 +196,11 @@ fn a_clipped_input_changes_what_it_should() {
         let input: Vec<f64> = input.iter().map(|&value| f64::from(value)).collect();
         let map = |matrix: &[f64], bias: &[f64], input: &[f64]| -> Vec<f64> {
             let row = |row: &[f64]| row.iter().zip(input).map(|(a, b)| a * b).sum::<f64>();
-            matrix
-                .chunks_exact(input.len())
-                .zip(bias)
-                .map(|(values, bias)| row(values) + bias)
-                .collect()
+            matrix.chunks_exact(input.len()).zip(bias).map(|(values, bias)| row(values) + bias).collect()
         };
-        let hidden: Vec<f64> = map(first, first_bias, &input)
-            .iter()
-            .map(|value| value.tanh())
-            .collect();
+        let hidden: Vec<f64> = map(first, first_bias, &input).iter().map(|value| value.tanh()).collect();
         let norm = hidden.iter().map(|value| value * value).sum::<f64>().sqrt();
-        let clipped: Vec<f64> = hidden
-            .iter()
-            .map(|value| value * (CLIP / norm).min(1.0))
-            .collect();
+        let clipped: Vec<f64> = hidden.iter().map(|value| value * (CLIP / norm).min(1.0)).collect();
         assert!(norm > CLIP, "the hook must have something to do");
         let logits = map(second, second_bias, &clipped);
         let total: f64 = logits.iter().map(|logit| logit.exp()).sum();
@@ -263,11 +218,8 @@ fn a_clipped_input_changes_what_it_should() {
         }
         // The gradient passes the hook as if it were not there.
         for (index, value) in hidden.iter().enumerate() {
-            let back: f64 = slopes
-                .iter()
-                .enumerate()
-                .map(|(output, slope)| slope * second[output * 6 + index])
-                .sum();
+            let back: f64 =
+                slopes.iter().enumerate().map(|(output, slope)| slope * second[output * 6 + index]).sum();
             let back = back * (1.0 - value * value);
             for (column, input) in input.iter().enumerate() {
                 expected[index * 5 + column] += back * input;

@@ -44,13 +44,7 @@ fn the_whole_sequence() {
 
 #[test]
 fn one_on_top_of_another() {
-    let layers = vec![
-        dense(6),
-        lstm(19, true),
-        Activation::Tanh.into(),
-        lstm(5, false),
-        dense(3),
-    ];
+    let layers = vec![dense(6), lstm(19, true), Activation::Tanh.into(), lstm(5, false), dense(3)];
     check(&Setting::layers(sequence(7, 4), layers, 7));
 }
 
@@ -72,25 +66,17 @@ fn what_the_last_batch_left_does_not_matter() {
     for (first, count) in [(0, 16), (5, 3), (20, 1), (0, 40), (31, 2), (8, 15), (3, 1)] {
         let mut expected = vec![0.0; setting.parameters.len()];
         for gradient in &single[first..first + count] {
-            expected
-                .iter_mut()
-                .zip(gradient)
-                .for_each(|(sum, value)| *sum += value);
+            expected.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += value);
         }
         let batch = setting.batch(first..first + count);
         plain.sum(&setting.parameters, &batch, LOSS, 3).expect("a step");
         let error = relative_error(plain.gradient(), &expected);
         assert!(error <= TOLERANCE, "{count} examples from {first}: {error}");
         private
-            .weighted_sum(&setting.parameters, &batch, LOSS, 3, &|_, factors| {
-                factors.fill(1.0)
-            })
+            .weighted_sum(&setting.parameters, &batch, LOSS, 3, &|_, factors| factors.fill(1.0))
             .expect("a step");
         let error = relative_error(private.gradient(), &expected);
-        assert!(
-            error <= TOLERANCE,
-            "{count} examples from {first}, one by one: {error}"
-        );
+        assert!(error <= TOLERANCE, "{count} examples from {first}, one by one: {error}");
     }
 }
 
@@ -109,23 +95,15 @@ fn outputs_do_not_depend_on_the_purpose() {
 
 #[test]
 fn refuses_what_is_no_sequence() {
-    let config = LayerConfig::Lstm {
-        features: 3,
-        sequence: false,
-    };
+    let config = LayerConfig::Lstm { features: 3, sequence: false };
     assert!(config.build("0", Shape::Vector(4)).is_err());
     assert!(config.build("0", Shape::image(1, 28, 28)).is_err());
-    let config = LayerConfig::Lstm {
-        features: 0,
-        sequence: false,
-    };
+    let config = LayerConfig::Lstm { features: 0, sequence: false };
     assert!(config.build("0", sequence(3, 4)).is_err());
 }
 
 fn build(input: Shape, features: usize, sequence: bool) -> Box<dyn Layer> {
-    LayerConfig::Lstm { features, sequence }
-        .build("0", input)
-        .expect("a layer")
+    LayerConfig::Lstm { features, sequence }.build("0", input).expect("a layer")
 }
 
 fn parameter_len(layer: &dyn Layer) -> usize {
@@ -144,12 +122,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(layer: &'a dyn Layer, parameters: &'a [f32], batch: usize, purpose: Purpose) -> Run<'a> {
-        let pass = Pass {
-            batch,
-            purpose,
-            seed: 0,
-            first_example: 0,
-        };
+        let pass = Pass { batch, purpose, seed: 0, first_example: 0 };
         let mut prepared = vec![f32::NAN; layer.prepared_len()];
         layer.prepare(parameters, &mut prepared);
         Run {
@@ -165,16 +138,9 @@ impl<'a> Run<'a> {
 
     fn forward(&mut self, input: &[f32]) -> Vec<f32> {
         let mut output = vec![f32::NAN; self.pass.batch * self.layer.output().len()];
-        let weights = Weights {
-            parameters: self.parameters,
-            prepared: &self.prepared,
-        };
-        let memory = Memory {
-            tape: &mut self.tape,
-            scratch: &mut self.scratch,
-        };
-        self.layer
-            .forward(weights, &self.pass, input, &mut output, memory);
+        let weights = Weights { parameters: self.parameters, prepared: &self.prepared };
+        let memory = Memory { tape: &mut self.tape, scratch: &mut self.scratch };
+        self.layer.forward(weights, &self.pass, input, &mut output, memory);
         output
     }
 }
@@ -203,10 +169,7 @@ fn agrees_with_pytorch() {
         let layer = build(sequence(6, 5), 7, whole);
         let names: Vec<&str> = layer.tensors().iter().map(|tensor| tensor.name).collect();
         let of_all = |prefix: &str| -> Vec<Vec<f32>> {
-            names
-                .iter()
-                .map(|name| values(&tensors, &format!("{prefix}.{name}")))
-                .collect()
+            names.iter().map(|name| values(&tensors, &format!("{prefix}.{name}"))).collect()
         };
         let parameters = of_all("parameter").concat();
         let (input, upstream) = (values(&tensors, "input"), values(&tensors, "upstream"));
@@ -218,15 +181,9 @@ fn agrees_with_pytorch() {
         let mut downstream = vec![f32::NAN; input.len()];
         let mut norms = vec![f32::NAN; names.len() * batch];
         let mut gradient = vec![0.0; parameters.len()];
-        let weights = Weights {
-            parameters: &parameters,
-            prepared: &run.prepared,
-        };
+        let weights = Weights { parameters: &parameters, prepared: &run.prepared };
         let (tape, scratch) = (&mut run.tape[..], &mut run.scratch[..]);
-        let values_at = Values {
-            input: &input,
-            output: &output,
-        };
+        let values_at = Values { input: &input, output: &output };
         let pass = &run.pass;
         let memory = Memory { tape, scratch };
         layer.backward(weights, pass, values_at, &upstream, Some(&mut downstream), memory);
@@ -240,10 +197,8 @@ fn agrees_with_pytorch() {
         assert_close("input gradient", &downstream, &values(&tensors, "input_gradient"));
         norms.iter_mut().for_each(|norm| *norm = norm.sqrt());
         let mut rest = &gradient[..];
-        for (index, (name, (expected, expected_norms))) in names
-            .iter()
-            .zip(of_all("gradient").iter().zip(of_all("norm")))
-            .enumerate()
+        for (index, (name, (expected, expected_norms))) in
+            names.iter().zip(of_all("gradient").iter().zip(of_all("norm"))).enumerate()
         {
             let (own, behind) = rest.split_at(expected.len());
             rest = behind;
@@ -259,27 +214,11 @@ fn agrees_with_a_network_of_pytorch() {
     let bytes = fixture("network_w3");
     let tensors = SafeTensors::deserialize(&bytes).expect("a fixture");
     let layers = [
-        Entry::named(
-            "rnn",
-            LayerConfig::Lstm {
-                features: 16,
-                sequence: false,
-            },
-        ),
-        Entry::named(
-            "fc",
-            LayerConfig::Dense {
-                features: 10,
-                bias: true,
-            },
-        ),
+        Entry::named("rnn", LayerConfig::Lstm { features: 16, sequence: false }),
+        Entry::named("fc", LayerConfig::Dense { features: 10, bias: true }),
     ];
     let network = Arc::new(Network::new(sequence(28, 28), &layers).expect("a network"));
-    let names: Vec<String> = network
-        .parameters()
-        .iter()
-        .map(|parameter| parameter.name.clone())
-        .collect();
+    let names: Vec<String> = network.parameters().iter().map(|parameter| parameter.name.clone()).collect();
     let of = |prefix: &str, name: &str| values(&tensors, &format!("{prefix}.{name}"));
     let parameters: Vec<f32> = names.iter().flat_map(|name| of("parameter", name)).collect();
     let classes: Vec<u32> = tensors
@@ -294,20 +233,13 @@ fn agrees_with_a_network_of_pytorch() {
     let count = classes.len();
     let batch = Batch::new(values(&tensors, "input"), classes);
 
-    let options = Options {
-        threads: Some(1),
-        micro_batch: Some(count),
-        ..Options::new(Purpose::Evaluate)
-    };
+    let options = Options { threads: Some(1), micro_batch: Some(count), ..Options::new(Purpose::Evaluate) };
     let mut logits = vec![0.0; 10 * count];
     let mut engine = Engine::new(network.clone(), options).expect("an engine");
     engine.outputs(&parameters, &batch, &mut logits).expect("outputs");
     assert_close("logits", &logits, &values(&tensors, "logits"));
 
-    let options = Options {
-        purpose: Purpose::PerExample,
-        ..options
-    };
+    let options = Options { purpose: Purpose::PerExample, ..options };
     let norms = Mutex::new(Vec::new());
     let mut engine = Engine::new(network.clone(), options).expect("an engine");
     let weigh = |squares: &[f32], factors: &mut [f32]| {
@@ -315,9 +247,7 @@ fn agrees_with_a_network_of_pytorch() {
         // The reference is the gradient of the mean.
         factors.fill(1.0 / count as f32);
     };
-    engine
-        .weighted_sum(&parameters, &batch, LOSS, 0, &weigh)
-        .expect("a step");
+    engine.weighted_sum(&parameters, &batch, LOSS, 0, &weigh).expect("a step");
     let norms = norms.into_inner().unwrap();
     for (index, (name, parameter)) in names.iter().zip(network.parameters()).enumerate() {
         let own = &engine.gradient()[parameter.range.clone()];

@@ -27,40 +27,21 @@ fn example() -> ModelDescription {
         layers: vec![
             Entry::named("stem \"quoted\"", conv(4)),
             Activation::Relu.into(),
-            Piece::Sum(vec![
-                branch("", vec![conv(4).into(), leaky.into()]),
-                branch("shortcut", vec![]),
-            ])
-            .into(),
+            Piece::Sum(vec![branch("", vec![conv(4).into(), leaky.into()]), branch("shortcut", vec![])])
+                .into(),
             Piece::Sum(vec![branch("", vec![conv(4).into()]), branch("sc", vec![])]).into(),
             Piece::Concat(vec![conv(2).into(), branch("b", vec![])]).into(),
             Piece::Graph(Graph {
                 edges: vec![
-                    Edge {
-                        from: 0,
-                        to: 1,
-                        layers: vec![conv(6).into(), Activation::Tanh.into()],
-                    },
-                    Edge {
-                        from: 0,
-                        to: 2,
-                        layers: vec![],
-                    },
-                    Edge {
-                        from: 1,
-                        to: 2,
-                        layers: vec![],
-                    },
+                    Edge { from: 0, to: 1, layers: vec![conv(6).into(), Activation::Tanh.into()] },
+                    Edge { from: 0, to: 2, layers: vec![] },
+                    Edge { from: 1, to: 2, layers: vec![] },
                 ],
                 outputs: vec![1, 2],
             })
             .into(),
             LayerConfig::Flatten.into(),
-            LayerConfig::Dense {
-                features: 10,
-                bias: true,
-            }
-            .into(),
+            LayerConfig::Dense { features: 10, bias: true }.into(),
         ],
     }
 }
@@ -109,11 +90,7 @@ fn tables_and_lists_mean_the_same() {
     let model = ModelDescription::from_toml(tables).expect("a model");
     assert_eq!(model, ModelDescription::from_toml(list).expect("a model"));
     let network = model.network().expect("a network");
-    let names: Vec<&str> = network
-        .parameters()
-        .iter()
-        .map(|parameter| parameter.name.as_str())
-        .collect();
+    let names: Vec<&str> = network.parameters().iter().map(|parameter| parameter.name.as_str()).collect();
     assert_eq!(names, ["0.weight", "0.bias", "1.0.weight", "1.0.bias"]);
 }
 
@@ -132,24 +109,13 @@ fn errors_say_where_and_what_would_be_right() {
     let cases = [
         (
             "{ type = \"relu\" },\n{ type = \"conv\" },",
-            &[
-                "line 4: layers[1]: unknown type `conv` (did you mean `conv2d`?)",
-                "dense",
-                "tanh",
-                "graph",
-            ][..],
+            &["line 4: layers[1]: unknown type `conv` (did you mean `conv2d`?)", "dense", "tanh", "graph"][..],
         ),
         (
             r#"{ type = "conv2d", chanels = 3, kernel = 3 }"#,
-            &[
-                "line 3: layers[0] (conv2d): unknown key `chanels` (did you mean `channels`?)",
-                "padding",
-            ],
+            &["line 3: layers[0] (conv2d): unknown key `chanels` (did you mean `channels`?)", "padding"],
         ),
-        (
-            r#"{ type = "conv2d", channels = 3 }"#,
-            &["layers[0] (conv2d): `kernel` is missing"],
-        ),
+        (r#"{ type = "conv2d", channels = 3 }"#, &["layers[0] (conv2d): `kernel` is missing"]),
         (
             r#"{ type = "conv2d", channels = -3, kernel = 3 }"#,
             &["layers[0] (conv2d): `channels`: found integer `-3`, expected a whole number, 0 or more"],
@@ -158,28 +124,13 @@ fn errors_say_where_and_what_would_be_right() {
             r#"{ type = "conv2d", channels = 3, kernel = "big" }"#,
             &["layers[0] (conv2d): `kernel`: expected a number of pixels, or [vertical, horizontal]"],
         ),
-        (
-            r#"{ type = "flatten", start = 1 }"#,
-            &["unknown key `start`", "it has no options"],
-        ),
-        (
-            r#"{ type = "relu", inplace = true }"#,
-            &["unknown key `inplace`", "it has no options"],
-        ),
-        (
-            r#"{ kernel = 3 }"#,
-            &["layers[0]: `type` is missing; the known types are"],
-        ),
+        (r#"{ type = "flatten", start = 1 }"#, &["unknown key `start`", "it has no options"]),
+        (r#"{ type = "relu", inplace = true }"#, &["unknown key `inplace`", "it has no options"]),
+        (r#"{ kernel = 3 }"#, &["layers[0]: `type` is missing; the known types are"]),
         (r#"{ type = 3 }"#, &["layers[0]: `type` must be a string"]),
-        (
-            r#"{ type = "relu", name = 3 }"#,
-            &["layers[0]: `name` must be a string"],
-        ),
+        (r#"{ type = "relu", name = 3 }"#, &["layers[0]: `name` must be a string"]),
         (r#""relu""#, &["layers[0]: this must be a table"]),
-        (
-            r#"{ type = "sum", layers = [] }"#,
-            &["layers[0] (sum): unknown key `layers`", "branches"],
-        ),
+        (r#"{ type = "sum", layers = [] }"#, &["layers[0] (sum): unknown key `layers`", "branches"]),
         (
             r#"{ type = "concat", branches = [{ type = "sequential", layers = [{ type = "relo" }] }] }"#,
             &["layers[0].branches[0].layers[0]: unknown type `relo` (did you mean `relu`?)"],
@@ -200,18 +151,11 @@ fn errors_say_where_and_what_would_be_right() {
         // What only the shapes show.
         (
             r#"{ type = "conv2d", channels = 8, kernel = 30 }"#,
-            &[
-                "layer `0` (conv2d) cannot take an input of shape [1, 28, 28]",
-                "30 x 30",
-                "28 x 28",
-            ],
+            &["layer `0` (conv2d) cannot take an input of shape [1, 28, 28]", "30 x 30", "28 x 28"],
         ),
         (
             r#"{ type = "relu" }, { type = "dense", name = "head", features = 10 }"#,
-            &[
-                "layer `head` (dense) cannot take an input of shape [1, 28, 28]",
-                "`flatten`",
-            ],
+            &["layer `head` (dense) cannot take an input of shape [1, 28, 28]", "`flatten`"],
         ),
         (
             r#"{ type = "residual", layers = [{ type = "conv2d", channels = 8, kernel = 3 }] }"#,
@@ -225,10 +169,7 @@ fn errors_say_where_and_what_would_be_right() {
     for (layers, parts) in cases {
         let message = message(layers);
         for part in parts {
-            assert!(
-                message.contains(part),
-                "{layers}\ngives: {message}\nwithout: {part}"
-            );
+            assert!(message.contains(part), "{layers}\ngives: {message}\nwithout: {part}");
         }
     }
 }
@@ -238,17 +179,11 @@ fn broken_toml_is_reported_with_its_line() {
     let message = ModelDescription::from_toml("input = [1, 28, 28]\nlayers = [\n{ type = \"relu\" \n")
         .expect_err("broken")
         .to_string();
-    assert!(
-        message.contains("line 3") || message.contains("line 4"),
-        "{message}"
-    );
+    assert!(message.contains("line 3") || message.contains("line 4"), "{message}");
     for (text, part) in [
         ("layers = []", "`input` is missing"),
         ("input = [1]", "`layers` is missing"),
-        (
-            "input = [1]\nlayers = []\nlayer = []",
-            "unknown key `layer` (did you mean `layers`?)",
-        ),
+        ("input = [1]\nlayers = []\nlayer = []", "unknown key `layer` (did you mean `layers`?)"),
         ("input = [1, 2, 3, 4]\nlayers = []", "`input` has 4 sizes"),
         ("input = [0]\nlayers = []", "holds no values"),
         ("input = 3\nlayers = []", "must be a list"),
@@ -298,20 +233,13 @@ fn absurd_sizes_are_errors_not_allocations() {
         assert!(message.len() < 300, "{message}");
     }
     let huge = Shape::image(1 << 40, 1 << 40, 1 << 40);
-    let network = ModelDescription {
-        input: huge,
-        layers: vec![],
-    }
-    .network();
+    let network = ModelDescription { input: huge, layers: vec![] }.network();
     assert!(matches!(network, Err(Error::Description(_))));
     // A long stride is odd, but not wrong.
     let text = r#"{ type = "conv2d", channels = 3, kernel = 3, stride = 2000000000 }"#;
     let model =
         ModelDescription::from_toml(&format!("input = [1, 28, 28]\nlayers = [{text}]")).expect("a model");
-    assert_eq!(
-        model.network().expect("a network").output(),
-        Shape::image(3, 1, 1)
-    );
+    assert_eq!(model.network().expect("a network").output(), Shape::image(3, 1, 1));
 }
 
 #[test]
@@ -329,13 +257,10 @@ fn many_layers_do_not_add_up_to_more_than_memory() {
 /// A text with one of its numbers replaced.
 fn with_number(text: &str, place: usize, number: &str) -> String {
     let is_digit = |index: &usize| text.as_bytes()[*index].is_ascii_digit();
-    let starts: Vec<usize> = (0..text.len())
-        .filter(|index| is_digit(index) && (*index == 0 || !is_digit(&(index - 1))))
-        .collect();
+    let starts: Vec<usize> =
+        (0..text.len()).filter(|index| is_digit(index) && (*index == 0 || !is_digit(&(index - 1)))).collect();
     let start = starts[place % starts.len()];
-    let end = (start..text.len())
-        .find(|index| !is_digit(index))
-        .unwrap_or(text.len());
+    let end = (start..text.len()).find(|index| !is_digit(index)).unwrap_or(text.len());
     format!("{}{number}{}", &text[..start], &text[end..])
 }
 

@@ -61,12 +61,7 @@ fn tensors_have_the_names_and_shapes_of_pytorch() {
     for model in MODELS {
         let network = model.description().network().expect(model.name);
         let facts = &facts[model.name];
-        assert_eq!(
-            serde_json::json!(network.input().sizes()),
-            facts["input"],
-            "{}",
-            model.name
-        );
+        assert_eq!(serde_json::json!(network.input().sizes()), facts["input"], "{}", model.name);
         let tensors = network
             .parameters()
             .iter()
@@ -103,25 +98,17 @@ fn step(name: &str) {
     let network = Arc::new(model(name).and_then(|model| model.network()).expect(name));
     let parameters = initial_parameters(&network, 11);
     let mut generator = SplitMix::new(12);
-    let inputs = (0..2 * network.input().len())
-        .map(|_| generator.normal())
-        .collect();
+    let inputs = (0..2 * network.input().len()).map(|_| generator.normal()).collect();
     let batch = Batch::new(inputs, vec![3, 8]);
     let engine = |purpose: Purpose, micro_batch: usize| {
-        let options = Options {
-            threads: Some(1),
-            micro_batch: Some(micro_batch),
-            ..Options::new(purpose)
-        };
+        let options = Options { threads: Some(1), micro_batch: Some(micro_batch), ..Options::new(purpose) };
         Engine::new(network.clone(), options).expect(name)
     };
 
     let single = Mutex::new(Vec::new());
     let visit =
         |_: usize, gradient: &mut [f32], _: &mut [f32]| single.lock().unwrap().push(gradient.to_vec());
-    engine(Purpose::Plain, 1)
-        .visit(&parameters, &batch, LOSS, 13, &visit)
-        .expect(name);
+    engine(Purpose::Plain, 1).visit(&parameters, &batch, LOSS, 13, &visit).expect(name);
     let single = single.into_inner().unwrap();
 
     let seen = Mutex::new(Vec::new());
@@ -130,9 +117,7 @@ fn step(name: &str) {
         seen.lock().unwrap().push(norms.to_vec());
     };
     let mut engine = engine(Purpose::PerExample, 2);
-    let outcome = engine
-        .weighted_sum(&parameters, &batch, LOSS, 13, &weigh)
-        .expect(name);
+    let outcome = engine.weighted_sum(&parameters, &batch, LOSS, 13, &weigh).expect(name);
     assert!(outcome.excluded.is_empty(), "{name}: {:?}", outcome.excluded);
     assert!(outcome.loss.is_finite(), "{name}");
     let seen = seen.into_inner().unwrap();
@@ -150,24 +135,14 @@ fn step(name: &str) {
         let range = parameter.range.clone();
         for (gradient, norms) in single.iter().zip(&seen) {
             // In double precision: a long sum of small squares is where single precision fails first.
-            let squares = gradient[range.clone()]
-                .iter()
-                .map(|value| f64::from(*value).powi(2));
+            let squares = gradient[range.clone()].iter().map(|value| f64::from(*value).powi(2));
             let norm = squares.sum::<f64>() as f32;
             assert!(norm > 0.0, "{name}: `{}` has no gradient", parameter.name);
             let error = relative_error(&norms[index..=index], &[norm]);
-            assert!(
-                error <= TOLERANCE,
-                "{name}: norm of `{}` differs by {error}",
-                parameter.name
-            );
+            assert!(error <= TOLERANCE, "{name}: norm of `{}` differs by {error}", parameter.name);
         }
         let error = relative_error(&engine.gradient()[range.clone()], &expected[range]);
-        assert!(
-            error <= TOLERANCE,
-            "{name}: sum of `{}` differs by {error}",
-            parameter.name
-        );
+        assert!(error <= TOLERANCE, "{name}: sum of `{}` differs by {error}", parameter.name);
     }
 }
 
@@ -214,28 +189,16 @@ fn the_documentation_lists_every_network() {
             )
         })
         .collect();
-    let section = text
-        .split("\n## ")
-        .find(|section| section.starts_with("By name"))
-        .expect("a section");
+    let section = text.split("\n## ").find(|section| section.starts_with("By name")).expect("a section");
     let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
-    assert_eq!(
-        found,
-        expected,
-        "docs/models.md should say:\n{}",
-        expected.join("\n")
-    );
+    assert_eq!(found, expected, "docs/models.md should say:\n{}", expected.join("\n"));
 }
 
 /// A number with a space between thousands.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits"))
-        .collect();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
     groups.join(" ")
 }
 
@@ -243,11 +206,8 @@ fn grouped(number: usize) -> String {
 fn the_example_of_the_documentation_is_a_network() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models.md");
     let text = std::fs::read_to_string(path).expect("the documentation");
-    let examples: Vec<&str> = text
-        .split("```toml\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect();
+    let examples: Vec<&str> =
+        text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(!examples.is_empty());
     for example in examples {
         let network = ModelDescription::from_toml(example).and_then(|model| model.network());

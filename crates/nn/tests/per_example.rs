@@ -13,30 +13,13 @@ fn dense(features: usize) -> Entry {
 }
 
 fn conv(channels: usize, kernel: usize, stride: usize, padding: usize, groups: usize, bias: bool) -> Entry {
-    let (kernel, stride, padding) = (
-        Extent::Square(kernel),
-        Extent::Square(stride),
-        Extent::Square(padding),
-    );
-    LayerConfig::Conv2d {
-        channels,
-        kernel,
-        stride,
-        padding,
-        groups,
-        bias,
-    }
-    .into()
+    let (kernel, stride, padding) = (Extent::Square(kernel), Extent::Square(stride), Extent::Square(padding));
+    LayerConfig::Conv2d { channels, kernel, stride, padding, groups, bias }.into()
 }
 
 fn max_pool(kernel: usize, stride: usize) -> Entry {
     let (kernel, stride) = (Extent::Square(kernel), Some(Extent::Square(stride)));
-    LayerConfig::MaxPool {
-        kernel,
-        stride,
-        padding: Extent::Square(0),
-    }
-    .into()
+    LayerConfig::MaxPool { kernel, stride, padding: Extent::Square(0) }.into()
 }
 
 fn average_pool(kernel: usize, stride: usize, padding: usize) -> Entry {
@@ -90,11 +73,7 @@ fn on_images(layers: Vec<Entry>) {
 
 #[test]
 fn dense_layers() {
-    check(&Setting::layers(
-        Shape::Vector(11),
-        vec![dense(7), Activation::Tanh.into(), dense(4)],
-        7,
-    ));
+    check(&Setting::layers(Shape::Vector(11), vec![dense(7), Activation::Tanh.into(), dense(4)], 7));
 }
 
 #[test]
@@ -138,21 +117,14 @@ fn the_small_network() {
 
 #[test]
 fn dense_layers_over_time() {
-    let shape = Shape::Sequence {
-        steps: 6,
-        features: 5,
-    };
+    let shape = Shape::Sequence { steps: 6, features: 5 };
     let layers = vec![dense(7), tanh(), dense(3), flatten(), dense(4)];
     check(&Setting::layers(shape, layers, 7));
 }
 
 #[test]
 fn activations() {
-    let tempered = Activation::TemperedSigmoid {
-        scale: 1.5,
-        temperature: 3.0,
-        offset: 0.4,
-    };
+    let tempered = Activation::TemperedSigmoid { scale: 1.5, temperature: 3.0, offset: 0.4 };
     for activation in [
         Activation::Relu,
         Activation::LeakyRelu { slope: 0.1 },
@@ -173,11 +145,7 @@ fn pools() {
     on_images(vec![max_pool(2, 1), max_pool(3, 2)]);
     on_images(vec![average_pool(3, 2, 1)]);
     on_images(vec![average_pool(2, 3, 0), relu()]);
-    let layers = vec![
-        conv(6, 3, 1, 1, 1, true),
-        LayerConfig::GlobalAveragePool.into(),
-        dense(5),
-    ];
+    let layers = vec![conv(6, 3, 1, 1, 1, true), LayerConfig::GlobalAveragePool.into(), dense(5)];
     check(&Setting::layers(Shape::image(2, 8, 7), layers, 7));
 }
 
@@ -187,13 +155,8 @@ fn transposed_convolutions() {
     on_images(vec![conv_transpose(4, 3, 2, 1, 1), relu()]);
     on_images(vec![conv_transpose(3, 1, 3, 0, 2)]);
     // As the first layer nobody needs its input gradient.
-    let layers = vec![
-        conv_transpose(4, 4, 2, 1, 0),
-        relu(),
-        conv_transpose(2, 3, 1, 2, 0),
-        flatten(),
-        dense(5),
-    ];
+    let layers =
+        vec![conv_transpose(4, 4, 2, 1, 0), relu(), conv_transpose(2, 3, 1, 2, 0), flatten(), dense(5)];
     check(&Setting::layers(Shape::image(3, 4, 5), layers, 7));
 }
 
@@ -209,10 +172,7 @@ fn depthwise_convolutions() {
 #[test]
 fn dropout() {
     on_images(vec![LayerConfig::Dropout { rate: 0.4 }.into()]);
-    on_images(vec![
-        LayerConfig::Dropout { rate: 0.0 }.into(),
-        LayerConfig::Dropout { rate: 0.7 }.into(),
-    ]);
+    on_images(vec![LayerConfig::Dropout { rate: 0.0 }.into(), LayerConfig::Dropout { rate: 0.7 }.into()]);
 }
 
 #[test]
@@ -221,12 +181,7 @@ fn normalisations() {
     on_images(vec![group_norm(1, true)]);
     on_images(vec![group_norm(6, false)]);
     // Wider than one strip of channels, with a rest.
-    let layers = vec![
-        conv(45, 1, 1, 0, 1, false),
-        group_norm(5, true),
-        flatten(),
-        dense(3),
-    ];
+    let layers = vec![conv(45, 1, 1, 0, 1, false), group_norm(5, true), flatten(), dense(3)];
     check(&Setting::layers(Shape::image(2, 5, 4), layers, 7));
     let layers = vec![dense(12), group_norm(3, true), dense(4)];
     check(&Setting::layers(Shape::Vector(7), layers, 7));
@@ -234,15 +189,8 @@ fn normalisations() {
         let norm: Entry = LayerConfig::LayerNorm { affine }.into();
         let layers = vec![dense(9), norm.clone(), tanh(), dense(4)];
         check(&Setting::layers(Shape::Vector(7), layers, 7));
-        let shape = Shape::Sequence {
-            steps: 4,
-            features: 6,
-        };
-        check(&Setting::layers(
-            shape,
-            vec![dense(5), norm, flatten(), dense(3)],
-            7,
-        ));
+        let shape = Shape::Sequence { steps: 4, features: 6 };
+        check(&Setting::layers(shape, vec![dense(5), norm, flatten(), dense(3)], 7));
     }
     // A first layer with tensors and without an input gradient.
     let layers = vec![group_norm(2, true), flatten(), dense(3)];
@@ -251,11 +199,7 @@ fn normalisations() {
 
 #[test]
 fn embeddings() {
-    let embedding: Entry = LayerConfig::Embedding {
-        tokens: 6,
-        features: 4,
-    }
-    .into();
+    let embedding: Entry = LayerConfig::Embedding { tokens: 6, features: 4 }.into();
     let token = |index: usize| ((index * index + index / 3) % 6) as f32;
     let layers = vec![embedding.clone(), flatten(), dense(3)];
     check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
@@ -265,20 +209,10 @@ fn embeddings() {
 
 #[test]
 fn reshapes() {
-    let reshape = |shape: &[usize]| -> Entry {
-        LayerConfig::Reshape {
-            shape: shape.to_vec(),
-        }
-        .into()
-    };
+    let reshape = |shape: &[usize]| -> Entry { LayerConfig::Reshape { shape: shape.to_vec() }.into() };
     on_images(vec![reshape(&[3, 16, 7]), conv(2, 2, 1, 0, 1, true)]);
     on_images(vec![reshape(&[42, 8]), dense(3)]);
-    let layers = vec![
-        dense(24),
-        reshape(&[2, 3, 4]),
-        conv(2, 2, 1, 0, 1, true),
-        flatten(),
-    ];
+    let layers = vec![dense(24), reshape(&[2, 3, 4]), conv(2, 2, 1, 0, 1, true), flatten()];
     check(&Setting::layers(Shape::Vector(5), layers, 7));
 }
 
@@ -303,10 +237,8 @@ fn sums() {
         piece(Piece::Sum(vec![conv(6, 1, 1, 0, 1, true), tanh(), identity()])),
     ]);
     // Branches straight from the network's input.
-    let branches = vec![
-        conv(3, 3, 1, 1, 1, true),
-        piece(Piece::Sequential(vec![conv(3, 1, 1, 0, 1, false), relu()])),
-    ];
+    let branches =
+        vec![conv(3, 3, 1, 1, 1, true), piece(Piece::Sequential(vec![conv(3, 1, 1, 0, 1, false), relu()]))];
     let layers = vec![piece(Piece::Sum(branches)), flatten(), dense(4)];
     check(&Setting::layers(Shape::image(2, 5, 6), layers, 7));
 }
@@ -321,11 +253,7 @@ fn concatenations() {
         ])),
         relu(),
     ]);
-    let layers = vec![
-        dense(6),
-        piece(Piece::Concat(vec![dense(3), tanh(), dense(2)])),
-        dense(4),
-    ];
+    let layers = vec![dense(6), piece(Piece::Concat(vec![dense(3), tanh(), dense(2)])), dense(4)];
     check(&Setting::layers(Shape::Vector(5), layers, 7));
 }
 
@@ -352,10 +280,7 @@ fn nested_arrangements() {
     let block = |channels: usize| {
         piece(Piece::Sequential(vec![
             piece(Piece::Sum(vec![
-                piece(Piece::Sequential(vec![
-                    conv(channels, 3, 1, 1, 1, false),
-                    group_norm(2, true),
-                ])),
+                piece(Piece::Sequential(vec![conv(channels, 3, 1, 1, 1, false), group_norm(2, true)])),
                 piece(Piece::Concat(vec![
                     conv(channels / 2, 1, 1, 0, 1, true),
                     piece(Piece::Sequential(vec![piece(Piece::Sequential(vec![conv(

@@ -52,9 +52,7 @@ impl Links {
             if bias_len > 0 {
                 norms[batch + example] = norm(&gradient[self.weights..]);
             }
-            sum.iter_mut()
-                .zip(gradient)
-                .for_each(|(sum, value)| *sum += value);
+            sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += value);
         }
         Run {
             output: narrow(&output),

@@ -31,10 +31,7 @@ struct Case {
 
 impl Case {
     fn has(&self, name: &str) -> bool {
-        SafeTensors::deserialize(&self.bytes)
-            .unwrap()
-            .tensor(name)
-            .is_ok()
+        SafeTensors::deserialize(&self.bytes).unwrap().tensor(name).is_ok()
     }
 
     fn sizes(&self, name: &str) -> Vec<usize> {
@@ -45,9 +42,7 @@ impl Case {
     /// Values as they are in the file; whole numbers become single precision too.
     fn values(&self, name: &str) -> Vec<f32> {
         let file = SafeTensors::deserialize(&self.bytes).unwrap();
-        let tensor = file
-            .tensor(name)
-            .unwrap_or_else(|_| panic!("{}: {name}", self.name));
+        let tensor = file.tensor(name).unwrap_or_else(|_| panic!("{}: {name}", self.name));
         match tensor.dtype() {
             safetensors::Dtype::F32 => {
                 let (chunks, _) = tensor.data().as_chunks::<4>();
@@ -55,10 +50,7 @@ impl Case {
             }
             safetensors::Dtype::I64 => {
                 let (chunks, _) = tensor.data().as_chunks::<8>();
-                chunks
-                    .iter()
-                    .map(|bytes| i64::from_le_bytes(*bytes) as f32)
-                    .collect()
+                chunks.iter().map(|bytes| i64::from_le_bytes(*bytes) as f32).collect()
             }
             other => panic!("{}: {name} holds {other:?}", self.name),
         }
@@ -73,10 +65,7 @@ impl Case {
     fn batch(&self, name: &str) -> Vec<f32> {
         let (shape, values) = (self.shape(name), self.values(name));
         let mut stored = vec![0.0; values.len()];
-        for (values, stored) in values
-            .chunks_exact(shape.len())
-            .zip(stored.chunks_exact_mut(shape.len()))
-        {
+        for (values, stored) in values.chunks_exact(shape.len()).zip(stored.chunks_exact_mut(shape.len())) {
             from_channels_first(shape, values, stored);
         }
         stored
@@ -85,11 +74,7 @@ impl Case {
     /// A tensor in the layout of its layer; running statistics are buffers in PyTorch.
     fn tensor(&self, prefix: &str, name: &str, tensor: &Tensor) -> Vec<f32> {
         let parameter = format!("{prefix}.{name}");
-        let name = if self.has(&parameter) {
-            parameter
-        } else {
-            format!("buffer.{name}")
-        };
+        let name = if self.has(&parameter) { parameter } else { format!("buffer.{name}") };
         assert_eq!(self.sizes(&name), tensor.sizes, "{}: {name}", self.name);
         to_stored(tensor, &self.values(&name))
     }
@@ -115,9 +100,7 @@ fn cases() -> Vec<Case> {
         bytes: std::fs::read(directory.join(case["file"].as_str().unwrap())).unwrap(),
     };
     let cases = manifest["cases"].as_array().unwrap().iter().map(case);
-    cases
-        .filter(|case| !WAITING.contains(&case.name.as_str()))
-        .collect()
+    cases.filter(|case| !WAITING.contains(&case.name.as_str())).collect()
 }
 
 /// The layer of a case, as a model file would have it; `None` for what is not a single layer.
@@ -131,11 +114,7 @@ fn config(case: &Case) -> Option<LayerConfig> {
             "kernel": given["kernel"], "stride": given["stride"], "padding": given["padding"],
             "output_padding": given["output_padding"], "bias": given["bias"]}),
         "max_pool2d" | "avg_pool2d" => {
-            let kind = if case.kind == "max_pool2d" {
-                "max-pool"
-            } else {
-                "average-pool"
-            };
+            let kind = if case.kind == "max_pool2d" { "max-pool" } else { "average-pool" };
             json!({"type": kind, "kernel": given["kernel"], "stride": given["stride"], "padding": given["padding"]})
         }
         "global_avg_pool2d" => json!({"type": "global-average-pool"}),
@@ -162,10 +141,8 @@ fn single_layers() {
         let layer = config.build(&case.name, case.shape("input")).unwrap();
         assert_eq!(layer.output(), case.shape("output"), "{}", case.name);
         let tensors = layer.tensors();
-        let parameters: Vec<f32> = tensors
-            .iter()
-            .flat_map(|tensor| case.tensor("parameter", tensor.name, tensor))
-            .collect();
+        let parameters: Vec<f32> =
+            tensors.iter().flat_map(|tensor| case.tensor("parameter", tensor.name, tensor)).collect();
         let purposes: &[Purpose] = match case.hyperparameters["training"].as_bool() {
             // Batch normalisation has no gradient when evaluating, and none for single examples.
             Some(false) => &[Purpose::Evaluate],
@@ -207,9 +184,7 @@ fn activations() {
     for case in cases() {
         let activation = match case.kind.as_str() {
             "relu" => Activation::Relu,
-            "leaky_relu" => Activation::LeakyRelu {
-                slope: case.number("slope"),
-            },
+            "leaky_relu" => Activation::LeakyRelu { slope: case.number("slope") },
             "tanh" => Activation::Tanh,
             "sigmoid" => Activation::Sigmoid,
             "selu" => Activation::Selu,
@@ -272,32 +247,21 @@ fn losses() {
 
 #[test]
 fn running_statistics() {
-    for case in cases()
-        .iter()
-        .filter(|case| case.kind == "batch_norm" && case.has("buffer_after.running_mean"))
+    for case in
+        cases().iter().filter(|case| case.kind == "batch_norm" && case.has("buffer_after.running_mean"))
     {
         let network = Network::new(case.shape("input"), &[LayerConfig::BatchNorm.into()]).unwrap();
-        let Some(node) = network.mixing_layer() else {
-            panic!("batch normalisation mixes examples")
-        };
-        let muffle_nn::network::Operation::Layer(layer) = &node.operation else {
-            panic!("a layer")
-        };
+        let Some(node) = network.mixing_layer() else { panic!("batch normalisation mixes examples") };
+        let muffle_nn::network::Operation::Layer(layer) = &node.operation else { panic!("a layer") };
         let tensors = layer.tensors();
-        let mut parameters: Vec<f32> = tensors
-            .iter()
-            .flat_map(|tensor| case.tensor("parameter", tensor.name, tensor))
-            .collect();
+        let mut parameters: Vec<f32> =
+            tensors.iter().flat_map(|tensor| case.tensor("parameter", tensor.name, tensor)).collect();
         let (input, upstream) = (case.batch("input"), case.batch("upstream"));
         let run = run(&**layer, Purpose::Plain, &parameters, &input, &upstream);
         update_statistics(&network, &run.gradient, &mut parameters);
         for parameter in network.parameters().iter().skip(2) {
             let expected = case.values(&format!("buffer_after.{}", parameter.tensor.name));
-            case.check(
-                parameter.tensor.name,
-                &parameters[parameter.range.clone()],
-                &expected,
-            );
+            case.check(parameter.tensor.name, &parameters[parameter.range.clone()], &expected);
         }
     }
 }
@@ -338,20 +302,15 @@ fn check_gradients(
         let values = case.tensor("parameter", &name(&parameter.name), &parameter.tensor);
         parameters[parameter.range.clone()].copy_from_slice(&values);
     }
-    let options = |purpose: Purpose| Options {
-        threads: Some(1),
-        micro_batch: Some(2),
-        ..Options::new(purpose)
-    };
+    let options =
+        |purpose: Purpose| Options { threads: Some(1), micro_batch: Some(2), ..Options::new(purpose) };
     let mut engine = Engine::new(network.clone(), options(Purpose::PerExample)).unwrap();
     let seen = Mutex::new(Vec::new());
     let weigh = |norms: &[f32], factors: &mut [f32]| {
         seen.lock().unwrap().push(norms.to_vec());
         factors.fill(share);
     };
-    let outcome = engine
-        .weighted_sum(&parameters, examples, loss, 0, &weigh)
-        .unwrap();
+    let outcome = engine.weighted_sum(&parameters, examples, loss, 0, &weigh).unwrap();
     let norms = seen.into_inner().unwrap();
     for (index, parameter) in network.parameters().iter().enumerate() {
         let name = name(&parameter.name);
@@ -361,10 +320,7 @@ fn check_gradients(
         case.check("norms", &norms, &case.values(&format!("norm.{name}")));
     }
     if case.has("norm") {
-        let norms: Vec<f32> = norms
-            .iter()
-            .map(|norms| norms.iter().sum::<f32>().sqrt())
-            .collect();
+        let norms: Vec<f32> = norms.iter().map(|norms| norms.iter().sum::<f32>().sqrt()).collect();
         case.check("norm", &norms, &case.values("norm"));
     }
     let answers = if case.has("logits") { "logits" } else { "output" };
@@ -387,10 +343,7 @@ fn embeddings_with_a_layer_behind() {
         count += 1;
         let number = |name: &str| case.hyperparameters[name].as_u64().unwrap() as usize;
         let (tokens, features, outputs) = (number("tokens"), number("features"), number("outputs"));
-        let dense = LayerConfig::Dense {
-            features: outputs,
-            bias: true,
-        };
+        let dense = LayerConfig::Dense { features: outputs, bias: true };
         let layers = [
             Entry::named("embedding", LayerConfig::Embedding { tokens, features }),
             between.into(),
@@ -445,8 +398,7 @@ fn flatten() -> Entry {
 fn network(case: &Case) -> Vec<Entry> {
     let numbers = |name: &str| -> Vec<u64> {
         let list = case.hyperparameters[name].as_array();
-        list.map(|list| list.iter().map(|value| value.as_u64().unwrap()).collect())
-            .unwrap_or_default()
+        list.map(|list| list.iter().map(|value| value.as_u64().unwrap()).collect()).unwrap_or_default()
     };
     let (channels, hidden) = (numbers("channels"), case.hyperparameters["hidden"].as_u64());
     match case.hyperparameters["network"].as_str().unwrap() {
@@ -477,10 +429,7 @@ fn network(case: &Case) -> Vec<Entry> {
         "w3" => {
             let lstm = json!({"type": "lstm", "features": hidden.unwrap()});
             let piece = |entry: Entry| entry.piece;
-            vec![
-                Entry::named("rnn", piece(layer(lstm))),
-                Entry::named("fc", piece(dense(10))),
-            ]
+            vec![Entry::named("rnn", piece(layer(lstm))), Entry::named("fc", piece(dense(10)))]
         }
         "w4" => {
             let groups = case.hyperparameters["groups"].as_u64().unwrap();
@@ -515,10 +464,8 @@ fn block(inputs: u64, outputs: u64, stride: u64, norm: &impl Fn() -> Entry) -> E
     } else {
         Vec::new()
     };
-    let branches = vec![
-        Entry::named("main", Piece::Sequential(main)),
-        Entry::named("sc", Piece::Sequential(shortcut)),
-    ];
+    let branches =
+        vec![Entry::named("main", Piece::Sequential(main)), Entry::named("sc", Piece::Sequential(shortcut))];
     Piece::Sequential(vec![Entry::named("sum", Piece::Sum(branches)), relu()]).into()
 }
 

@@ -56,12 +56,7 @@ fn what_is_saved_is_loaded_to_the_last_bit() {
     weights::save(&file.0, &network, Some(&description), &parameters).expect("saved");
     let first = std::fs::read(&file.0).expect("a file");
     let loaded = weights::load(&file.0, &network).expect("loaded");
-    assert!(
-        loaded
-            .iter()
-            .zip(&parameters)
-            .all(|(a, b)| a.to_bits() == b.to_bits())
-    );
+    assert!(loaded.iter().zip(&parameters).all(|(a, b)| a.to_bits() == b.to_bits()));
     // Opened without the model, and saved over itself: the same bytes, and nothing else left behind.
     let (found, network, loaded) = weights::open(&file.0).expect("opened");
     assert_eq!(found, description);
@@ -85,13 +80,7 @@ fn files_have_the_names_shapes_and_layout_of_pytorch() {
     assert_eq!(names, ["0.bias", "0.weight", "head.bias", "head.weight"]);
     let view = tensors.tensor("0.weight").expect("a tensor");
     assert_eq!(view.shape(), [3, 2, 3, 2]);
-    let values: Vec<f32> = view
-        .data()
-        .as_chunks()
-        .0
-        .iter()
-        .map(|bytes| f32::from_le_bytes(*bytes))
-        .collect();
+    let values: Vec<f32> = view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     for (index, value) in values.iter().enumerate() {
         let (output, input, row, column) = (index / 12, index / 6 % 2, index / 2 % 3, index % 2);
         let place = ((row * 2 + column) * 2 + input) * 3 + output;
@@ -128,21 +117,14 @@ fn a_file_made_by_pytorch_gives_its_logits() {
     let answers = SafeTensors::deserialize(&bytes).expect("safetensors");
     let numbers = |name: &str| -> Vec<f32> {
         let view = answers.tensor(name).expect("a tensor");
-        view.data()
-            .as_chunks()
-            .0
-            .iter()
-            .map(|bytes| f32::from_le_bytes(*bytes))
-            .collect()
+        view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     };
     // One channel: PyTorch's order of the pixels is muffle's.
     let (inputs, expected) = (numbers("input"), numbers("logits"));
     let examples = expected.len() / 10;
     let mut engine = Engine::new(network, Options::new(Purpose::Evaluate)).expect("an engine");
     let mut logits = vec![0.0; expected.len()];
-    engine
-        .outputs(&parameters, &Batch::new(inputs, vec![0; examples]), &mut logits)
-        .expect("outputs");
+    engine.outputs(&parameters, &Batch::new(inputs, vec![0; examples]), &mut logits).expect("outputs");
     for (logit, expected) in logits.iter().zip(&expected) {
         assert!((logit - expected).abs() <= 1e-4, "{logit} is not {expected}");
     }
@@ -158,28 +140,18 @@ fn changed(
         .iter()
         .filter_map(|parameter| {
             let bytes = (0..parameter.range.len()).flat_map(|value| (value as f32).to_le_bytes());
-            change(
-                &parameter.name,
-                Dtype::F32,
-                parameter.tensor.sizes.clone(),
-                bytes.collect(),
-            )
+            change(&parameter.name, Dtype::F32, parameter.tensor.sizes.clone(), bytes.collect())
         })
         .collect();
     let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
-        (
-            name,
-            TensorView::new(*dtype, shape.clone(), bytes).expect("a view"),
-        )
+        (name, TensorView::new(*dtype, shape.clone(), bytes).expect("a view"))
     });
     safetensors::serialize(views, None).expect("bytes")
 }
 
 fn refusal(name: &str, bytes: &[u8]) -> String {
     let file = Scratch::with(name, bytes);
-    weights::load(&file.0, &small().1)
-        .expect_err("a refusal")
-        .to_string()
+    weights::load(&file.0, &small().1).expect_err("a refusal").to_string()
 }
 
 #[test]
@@ -190,10 +162,7 @@ fn files_that_do_not_fit_are_refused_with_both_sides_named() {
 
     let renamed = changed(|name, dtype, shape, bytes| same(&name.replace("head", "fc"), dtype, shape, bytes));
     let message = refusal("renamed", &renamed);
-    assert!(
-        message.contains("lacks tensor `head.weight`, `head.bias`"),
-        "{message}"
-    );
+    assert!(message.contains("lacks tensor `head.weight`, `head.bias`"), "{message}");
     assert!(message.contains("no tensor `fc.bias`, `fc.weight`"), "{message}");
 
     let turned = changed(|name, dtype, mut shape, bytes| {
@@ -229,25 +198,12 @@ fn pytorch_counters_are_ignored() {
         .iter()
         .map(|parameter| {
             let bytes = vec![0; 4 * parameter.range.len()];
-            (
-                parameter.name.clone(),
-                Dtype::F32,
-                parameter.tensor.sizes.clone(),
-                bytes,
-            )
+            (parameter.name.clone(), Dtype::F32, parameter.tensor.sizes.clone(), bytes)
         })
         .collect();
-    tensors.push((
-        "1.num_batches_tracked".to_string(),
-        Dtype::I64,
-        vec![],
-        vec![0; 8],
-    ));
+    tensors.push(("1.num_batches_tracked".to_string(), Dtype::I64, vec![], vec![0; 8]));
     let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
-        (
-            name,
-            TensorView::new(*dtype, shape.clone(), bytes).expect("a view"),
-        )
+        (name, TensorView::new(*dtype, shape.clone(), bytes).expect("a view"))
     });
     let bytes = safetensors::serialize(views, None).expect("bytes");
     assert!(weights::load(&Scratch::with("counters", &bytes).0, &network).is_ok());
@@ -262,30 +218,18 @@ fn other_precisions_are_converted() {
     )
     .expect("weights");
     // All values are small whole numbers, which every precision holds exactly.
-    for (dtype, name) in [
-        (Dtype::F64, "double"),
-        (Dtype::F16, "half"),
-        (Dtype::BF16, "brain"),
-    ] {
+    for (dtype, name) in [(Dtype::F64, "double"), (Dtype::F16, "half"), (Dtype::BF16, "brain")] {
         let bytes = changed(|name, _, shape, bytes| {
             let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
             let bytes = match dtype {
                 Dtype::F64 => values.flat_map(|value| f64::from(value).to_le_bytes()).collect(),
-                Dtype::F16 => values
-                    .flat_map(|value| half::f16::from_f32(value).to_le_bytes())
-                    .collect(),
-                _ => values
-                    .flat_map(|value| half::bf16::from_f32(value).to_le_bytes())
-                    .collect(),
+                Dtype::F16 => values.flat_map(|value| half::f16::from_f32(value).to_le_bytes()).collect(),
+                _ => values.flat_map(|value| half::bf16::from_f32(value).to_le_bytes()).collect(),
             };
             Some((name.to_string(), dtype, shape, bytes))
         });
         let file = Scratch::with(name, &bytes);
-        assert_eq!(
-            weights::load(&file.0, &network).expect("weights"),
-            expected,
-            "{name}"
-        );
+        assert_eq!(weights::load(&file.0, &network).expect("weights"), expected, "{name}");
     }
 }
 
@@ -294,24 +238,12 @@ fn foreign_and_broken_files_are_refused() {
     let whole = changed(|name, dtype, shape, bytes| Some((name.to_string(), dtype, shape, bytes)));
     let cases: [(&str, Vec<u8>, &str); 7] = [
         ("empty", vec![], "only 0 bytes"),
-        (
-            "text",
-            b"PK\x03\x04 this is a zip archive of old weights".to_vec(),
-            "not a safetensors file",
-        ),
+        ("text", b"PK\x03\x04 this is a zip archive of old weights".to_vec(), "not a safetensors file"),
         ("zeros", vec![0; 4096], "not a safetensors file"),
         ("short", whole[..whole.len() - 10].to_vec(), "truncated"),
         ("shorter", whole[..40].to_vec(), "truncated"),
-        (
-            "long",
-            [&whole[..], &[0; 12]].concat(),
-            "longer than its header says",
-        ),
-        (
-            "header",
-            [&u64::MAX.to_le_bytes()[..], b"{}"].concat(),
-            "not a safetensors file",
-        ),
+        ("long", [&whole[..], &[0; 12]].concat(), "longer than its header says"),
+        ("header", [&u64::MAX.to_le_bytes()[..], b"{}"].concat(), "not a safetensors file"),
     ];
     for (name, bytes, part) in cases {
         let message = refusal(name, &bytes);
@@ -333,12 +265,7 @@ fn a_failed_save_leaves_the_old_file() {
     assert_eq!(std::fs::read(&file.0).expect("a file"), b"old");
     parameters[40] = 0.0;
     let nowhere = weights::save("no/such/directory/file".as_ref(), &network, None, &parameters);
-    assert!(
-        nowhere
-            .expect_err("no directory")
-            .to_string()
-            .contains("no/such/directory")
-    );
+    assert!(nowhere.expect_err("no directory").to_string().contains("no/such/directory"));
 }
 
 proptest! {

@@ -27,11 +27,7 @@ pub(super) fn negative_logarithm(high: u32, low: u32) -> f32 {
     let exponent = (bits.wrapping_sub(SQUARE_ROOT_OF_HALF_BITS) as i32) >> 23;
     let mantissa = f32::from_bits(bits.wrapping_sub((exponent as u32) << 23));
     // Close to one the mantissa has lost the digits that the folded number still has.
-    let x = if upper_half != 0 && exponent == 0 {
-        -folded
-    } else {
-        mantissa - 1.0
-    };
+    let x = if upper_half != 0 && exponent == 0 { -folded } else { mantissa - 1.0 };
 
     let mut series = 7.037_683_6e-2;
     series = series * x - 1.151_461e-1;
@@ -68,17 +64,10 @@ pub(super) fn circle(bits: u32) -> (f32, f32) {
     cosine = cosine * square + 4.166_664_6e-2;
     let cosine = cosine * square * square - 0.5 * square + 1.0;
 
-    let (cosine, sine) = if quarter & 1 != 0 {
-        (sine, cosine)
-    } else {
-        (cosine, sine)
-    };
+    let (cosine, sine) = if quarter & 1 != 0 { (sine, cosine) } else { (cosine, sine) };
     let cosine_sign = quarter.wrapping_add(1) >> 1 << 31;
     let sine_sign = quarter >> 1 << 31;
-    (
-        f32::from_bits(cosine.to_bits() ^ cosine_sign),
-        f32::from_bits(sine.to_bits() ^ sine_sign),
-    )
+    (f32::from_bits(cosine.to_bits() ^ cosine_sign), f32::from_bits(sine.to_bits() ^ sine_sign))
 }
 
 const EXPONENT_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
@@ -95,9 +84,7 @@ mod tests {
         let mut state = 1u64;
         let random = (0..2_000_000).map(move |_| {
             // Knuth's linear congruential generator; its high bits are good enough to probe with.
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state ^ state >> 29
         });
         let edges = (0..64).flat_map(|power| {
@@ -144,10 +131,7 @@ mod tests {
     #[test]
     fn extremes_are_reached_and_finite() {
         let largest = f64::from(negative_logarithm(0, 0));
-        assert!(
-            (largest - 65.0 * std::f64::consts::LN_2).abs() < 1e-5,
-            "{largest}"
-        );
+        assert!((largest - 65.0 * std::f64::consts::LN_2).abs() < 1e-5, "{largest}");
         let smallest = f64::from(negative_logarithm(u32::MAX, u32::MAX));
         assert_eq!(smallest, 2f64.powi(-65));
     }

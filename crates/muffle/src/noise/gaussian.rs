@@ -49,11 +49,7 @@ pub struct GaussianNoise {
 impl GaussianNoise {
     /// Noise from one stream, with one draw for each coordinate.
     pub fn new(key: &Key, stream: Stream) -> Self {
-        Self {
-            key: key.clone(),
-            stream,
-            draws: 1,
-        }
+        Self { key: key.clone(), stream, draws: 1 }
     }
 
     /// Makes each normal the sum of several, divided by the square root of their number.
@@ -123,11 +119,7 @@ impl GaussianNoise {
             let skip = (coordinate % CHUNK as u64) as usize;
             let count = values.len().min(normals.len() - skip);
             let chunks = (skip + count).div_ceil(CHUNK);
-            source.read_sums(
-                coordinate / CHUNK as u64,
-                self.draws,
-                &mut normals[..chunks * CHUNK],
-            );
+            source.read_sums(coordinate / CHUNK as u64, self.draws, &mut normals[..chunks * CHUNK]);
             let (now, later) = values.split_at_mut(count);
             combine(now, &normals[skip..skip + count]);
             values = later;
@@ -148,8 +140,7 @@ impl Normals {
     pub(super) fn read(&mut self, first: u64, normals: &mut [f32]) {
         let mut blocks = [[0; 64]; CHUNKS_AT_A_TIME * BLOCKS];
         let blocks = &mut blocks[..normals.len() / CHUNK * BLOCKS];
-        self.0
-            .read(first.checked_mul(BLOCKS as u64).expect(BEYOND_THE_END), blocks);
+        self.0.read(first.checked_mul(BLOCKS as u64).expect(BEYOND_THE_END), blocks);
         box_muller(blocks, normals);
     }
 
@@ -210,11 +201,7 @@ fn box_muller_avx2(blocks: &[[u8; 64]], normals: &mut [f32]) {
 
 #[inline(always)]
 fn box_muller_portable(blocks: &[[u8; 64]], normals: &mut [f32]) {
-    let chunks = blocks
-        .as_chunks::<BLOCKS>()
-        .0
-        .iter()
-        .zip(normals.as_chunks_mut::<CHUNK>().0);
+    let chunks = blocks.as_chunks::<BLOCKS>().0.iter().zip(normals.as_chunks_mut::<CHUNK>().0);
     for ([high, low, angle], normals) in chunks {
         let (cosines, sines) = normals.split_at_mut(CHUNK / 2);
         for lane in 0..CHUNK / 2 {

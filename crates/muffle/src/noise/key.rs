@@ -27,10 +27,7 @@ impl Key {
     pub fn from_entropy() -> Result<Self, EntropyError> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(EntropyError)?;
-        Ok(Self {
-            bytes,
-            reproducible: false,
-        })
+        Ok(Self { bytes, reproducible: false })
     }
 
     /// A key that everyone who knows the seed also knows.
@@ -44,10 +41,7 @@ impl Key {
         let mut block = [[0; 64]];
         Keystream::new(&bytes, Stream::KEY_EXPANSION).read(0, &mut block);
         bytes.copy_from_slice(&block[0][..32]);
-        Self {
-            bytes,
-            reproducible: true,
-        }
+        Self { bytes, reproducible: true }
     }
 
     /// Whether the key came from a seed: the run can be repeated, and its noise is no secret.
@@ -62,10 +56,7 @@ impl Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Key")
-            .field("reproducible", &self.reproducible)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Key").field("reproducible", &self.reproducible).finish_non_exhaustive()
     }
 }
 
@@ -89,9 +80,6 @@ mod tests {
 
     #[test]
     fn printing_a_key_does_not_show_it() {
-        assert_eq!(
-            format!("{:?}", Key::from_seed(1)),
-            "Key { reproducible: true, .. }"
-        );
+        assert_eq!(format!("{:?}", Key::from_seed(1)), "Key { reproducible: true, .. }");
     }
 }

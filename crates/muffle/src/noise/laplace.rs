@@ -27,10 +27,7 @@ pub struct LaplaceNoise {
 impl LaplaceNoise {
     /// Noise from one stream.
     pub fn new(key: &Key, stream: Stream) -> Self {
-        Self {
-            key: key.clone(),
-            stream,
-        }
+        Self { key: key.clone(), stream }
     }
 
     /// Adds noise to `values`, which are the coordinates from `first_coordinate` on.
@@ -41,10 +38,7 @@ impl LaplaceNoise {
     ///
     /// If the scale is negative or not finite.
     pub fn add(&self, first_coordinate: u64, scale: f32, mut values: &mut [f32]) {
-        assert!(
-            scale >= 0.0 && scale.is_finite(),
-            "scale {scale} is not a finite number of at least zero"
-        );
+        assert!(scale >= 0.0 && scale.is_finite(), "scale {scale} is not a finite number of at least zero");
         let mut source = Normals::new(&self.key, self.stream);
         let mut normals = [0.0; AT_A_TIME];
         let mut coordinate = first_coordinate;

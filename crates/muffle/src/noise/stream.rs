@@ -44,11 +44,7 @@ impl Stream {
     ///
     /// If `step` is 2⁵⁶ or more.
     pub fn new(purpose: Purpose, step: u64) -> Self {
-        assert!(
-            step < 1 << Self::STEP_BITS,
-            "step {step} does not fit into {} bits",
-            Self::STEP_BITS
-        );
+        assert!(step < 1 << Self::STEP_BITS, "step {step} does not fit into {} bits", Self::STEP_BITS);
         Self((purpose as u64) << Self::STEP_BITS | step)
     }
 }
@@ -63,17 +59,13 @@ pub(super) struct Keystream(ChaCha20LegacyCore);
 
 impl Keystream {
     pub(super) fn new(key: &[u8; 32], stream: Stream) -> Self {
-        Self(ChaCha20LegacyCore::new(
-            key.into(),
-            &stream.0.to_le_bytes().into(),
-        ))
+        Self(ChaCha20LegacyCore::new(key.into(), &stream.0.to_le_bytes().into()))
     }
 
     /// Writes blocks `first`, `first + 1`, ... of the stream.
     pub(super) fn read(&mut self, first: u64, blocks: &mut [[u8; 64]]) {
         self.0.set_block_pos(first);
-        self.0
-            .write_keystream_blocks(Array::cast_slice_from_core_mut(blocks));
+        self.0.write_keystream_blocks(Array::cast_slice_from_core_mut(blocks));
     }
 }
 

@@ -30,12 +30,7 @@ impl Uniform {
     /// The numbers of one stream.
     pub fn new(key: &Key, stream: Stream) -> Self {
         let keystream = Keystream::new(key.bytes(), stream);
-        Self {
-            keystream,
-            blocks: [[0; 64]; BLOCKS],
-            next_block: 0,
-            position: BLOCKS * 64,
-        }
+        Self { keystream, blocks: [[0; 64]; BLOCKS], next_block: 0, position: BLOCKS * 64 }
     }
 
     /// 64 uniform bits.

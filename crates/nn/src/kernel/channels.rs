@@ -84,10 +84,7 @@ pub fn gradient_sums(
 ) {
     assert_eq!(input.len(), upstream.len());
     let channels = center.len();
-    strips!(
-        channels,
-        gradient_sums_of(input, upstream, center, sums, products)
-    );
+    strips!(channels, gradient_sums_of(input, upstream, center, sums, products));
 }
 
 #[inline(always)]
@@ -126,10 +123,7 @@ fn gradient_sums_of<const LANES: usize>(
 pub fn normalise(input: &[f32], center: &[f32], scale: &[f32], offset: &[f32], output: &mut [f32]) {
     let channels = center.len();
     let (scale, offset) = (&scale[..channels], &offset[..channels]);
-    for (input, output) in input
-        .chunks_exact(channels)
-        .zip(output.chunks_exact_mut(channels))
-    {
+    for (input, output) in input.chunks_exact(channels).zip(output.chunks_exact_mut(channels)) {
         for channel in 0..channels {
             output[channel] = (input[channel] - center[channel]) * scale[channel] + offset[channel];
         }

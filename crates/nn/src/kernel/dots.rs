@@ -14,10 +14,7 @@ pub const OTHERS: usize = 3;
 pub fn dots(rows: [&[f32]; ROWS], others: [&[f32]; OTHERS]) -> [[f32; ROWS]; OTHERS] {
     let len = rows[0].len();
     assert!(len.is_multiple_of(8), "vectors of {len}");
-    assert!(
-        rows.iter().chain(&others).all(|vector| vector.len() == len),
-        "vectors of one length"
-    );
+    assert!(rows.iter().chain(&others).all(|vector| vector.len() == len), "vectors of one length");
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         // SAFETY: the machine has the instructions, and all vectors have one length, a multiple of eight.
@@ -62,10 +59,7 @@ mod x86 {
             let low = _mm256_hadd_ps(first, second);
             let high = _mm256_hadd_ps(third, fourth);
             let quarters = _mm256_hadd_ps(low, high);
-            let total = _mm_add_ps(
-                _mm256_castps256_ps128(quarters),
-                _mm256_extractf128_ps::<1>(quarters),
-            );
+            let total = _mm_add_ps(_mm256_castps256_ps128(quarters), _mm256_extractf128_ps::<1>(quarters));
             // SAFETY: four values fit into a row.
             unsafe { _mm_storeu_ps(dots[other].as_mut_ptr(), total) };
         }
@@ -80,11 +74,7 @@ mod tests {
     #[test]
     fn equal_a_naive_sum() {
         let vectors: Vec<Vec<f32>> = (0..ROWS + OTHERS)
-            .map(|vector| {
-                (0..40)
-                    .map(|index| ((vector * 37 + index * 11) % 23) as f32 - 11.0)
-                    .collect()
-            })
+            .map(|vector| (0..40).map(|index| ((vector * 37 + index * 11) % 23) as f32 - 11.0).collect())
             .collect();
         let computed = dots(
             std::array::from_fn(|row| &vectors[row][..]),
@@ -92,9 +82,8 @@ mod tests {
         );
         for (other, dots) in computed.iter().enumerate() {
             for (row, dot) in dots.iter().enumerate() {
-                let expected: f32 = (0..40)
-                    .map(|index| vectors[row][index] * vectors[ROWS + other][index])
-                    .sum();
+                let expected: f32 =
+                    (0..40).map(|index| vectors[row][index] * vectors[ROWS + other][index]).sum();
                 assert_eq!(*dot, expected, "row {row}, other {other}");
             }
         }

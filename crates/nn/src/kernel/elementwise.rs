@@ -67,10 +67,5 @@ pub fn dot(left: &[f32], right: &[f32]) -> f32 {
             *sum += left * right;
         }
     }
-    sums.iter().sum::<f32>()
-        + left_rest
-            .iter()
-            .zip(right_rest)
-            .map(|(left, right)| left * right)
-            .sum::<f32>()
+    sums.iter().sum::<f32>() + left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum::<f32>()
 }

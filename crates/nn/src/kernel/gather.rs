@@ -71,15 +71,7 @@ pub struct Place {
 
 /// Packs a row-major matrix, scaled by `factor`, into panels of sixteen columns.
 pub fn pack(matrix: Rows, factor: f32, panels: &mut [f32]) {
-    pack_at(
-        matrix,
-        factor,
-        Place {
-            depth: matrix.rows,
-            first: 0,
-        },
-        panels,
-    );
+    pack_at(matrix, factor, Place { depth: matrix.rows, first: 0 }, panels);
 }
 
 /// Rows of a matrix inside a longer slice.
@@ -98,23 +90,13 @@ pub struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Rows without gaps.
     pub fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
-        Rows {
-            values,
-            rows,
-            columns,
-            stride: columns,
-        }
+        Rows { values, rows, columns, stride: columns }
     }
 }
 
 /// Packs rows into a part of deeper panels.
 pub fn pack_at(matrix: Rows, factor: f32, place: Place, panels: &mut [f32]) {
-    assert_eq!(
-        panels.len(),
-        panels_len(place.depth, matrix.columns),
-        "panels of {} columns",
-        matrix.columns
-    );
+    assert_eq!(panels.len(), panels_len(place.depth, matrix.columns), "panels of {} columns", matrix.columns);
     for (index, panel) in panels.chunks_exact_mut(place.depth * COLUMNS).enumerate() {
         let first = index * COLUMNS;
         let width = COLUMNS.min(matrix.columns - first);
@@ -157,19 +139,9 @@ pub fn product(
     let depth = reductions.len();
     assert!(depth > 0, "a sum over nothing");
     assert_eq!(rows.len(), output_rows.len(), "one output row for every row");
-    assert!(
-        rows.largest + reductions.largest < image.len(),
-        "tables reach beyond the image"
-    );
-    assert!(
-        output_rows.largest + columns <= output.len(),
-        "tables reach beyond the output"
-    );
-    assert_eq!(
-        panels.len(),
-        panels_len(depth, columns),
-        "panels of {depth} x {columns}"
-    );
+    assert!(rows.largest + reductions.largest < image.len(), "tables reach beyond the image");
+    assert!(output_rows.largest + columns <= output.len(), "tables reach beyond the output");
+    assert_eq!(panels.len(), panels_len(depth, columns), "panels of {depth} x {columns}");
     let mut begin = 0;
     loop {
         let end = depth.min(begin + REDUCTION_BLOCK);
@@ -238,20 +210,14 @@ mod tests {
     fn case(rows: usize, depth: usize, columns: usize, start: u8, seed: u64) -> Case {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f32 / (1u64 << 24) as f32 - 0.5
         };
         let reach = 50;
         Case {
             image: (0..2 * reach).map(|_| next()).collect(),
-            rows: (0..rows)
-                .map(|_| ((next() + 0.5) * reach as f32) as u32)
-                .collect(),
-            reductions: (0..depth)
-                .map(|_| ((next() + 0.5) * reach as f32) as u32)
-                .collect(),
+            rows: (0..rows).map(|_| ((next() + 0.5) * reach as f32) as u32).collect(),
+            reductions: (0..depth).map(|_| ((next() + 0.5) * reach as f32) as u32).collect(),
             columns,
             matrix: (0..depth * columns).map(|_| next()).collect(),
             bias: (0..columns).map(|_| next()).collect(),
@@ -263,11 +229,7 @@ mod tests {
 
     fn compute(case: &Case) -> Vec<f32> {
         let mut panels = vec![0.0; panels_len(case.reductions.len(), case.columns)];
-        pack(
-            Rows::new(&case.matrix, case.reductions.len(), case.columns),
-            1.0,
-            &mut panels,
-        );
+        pack(Rows::new(&case.matrix, case.reductions.len(), case.columns), 1.0, &mut panels);
         let mut output = case.output.clone();
         let start = match case.start {
             0 => Start::Zero,

@@ -34,14 +34,7 @@ pub(super) fn panel(
     columns: Range<usize>,
 ) {
     assert_eq!(reductions.len(), panel.len());
-    let mut run = Run {
-        image,
-        reductions,
-        panel,
-        start,
-        output,
-        columns,
-    };
+    let mut run = Run { image, reductions, panel, start, output, columns };
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {

@@ -18,22 +18,13 @@ impl<'a> Matrix<'a> {
 
     /// Rows of `columns` values that start `row_stride` apart.
     pub fn strided(values: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
-        assert!(
-            columns <= row_stride || rows <= 1,
-            "rows of {columns} overlap at stride {row_stride}"
-        );
+        assert!(columns <= row_stride || rows <= 1, "rows of {columns} overlap at stride {row_stride}");
         assert!(
             rows == 0 || columns == 0 || (rows - 1) * row_stride + columns <= values.len(),
             "a {rows} x {columns} matrix in a slice of {}",
             values.len()
         );
-        Matrix {
-            values,
-            rows,
-            columns,
-            row_stride,
-            column_stride: 1,
-        }
+        Matrix { values, rows, columns, row_stride, column_stride: 1 }
     }
 
     /// The same values with rows and columns exchanged.
@@ -51,19 +42,12 @@ impl<'a> Matrix<'a> {
 /// `output = left · right`, or `output += left · right` if `add`; output rows start `output_stride` apart.
 pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
     let (rows, columns, depth) = (left.rows, right.columns, left.columns);
-    assert_eq!(
-        depth, right.rows,
-        "{rows} x {depth} times {} x {columns}",
-        right.rows
-    );
+    assert_eq!(depth, right.rows, "{rows} x {depth} times {} x {columns}", right.rows);
     if rows == 0 || columns == 0 {
         return;
     }
     assert!(columns <= output_stride || rows == 1, "output rows overlap");
-    assert!(
-        (rows - 1) * output_stride + columns <= output.len(),
-        "output too short"
-    );
+    assert!((rows - 1) * output_stride + columns <= output.len(), "output too short");
     // SAFETY: `Matrix` checked that its elements lie in its slice; the output was checked above, its rows do not
     // overlap, and it cannot alias the read-only operands.
     unsafe {
@@ -100,24 +84,9 @@ mod tests {
         let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let right = [1.0, 0.0, 2.0, 1.0, 0.0, 3.0];
         let mut output = [9.0; 6];
-        product(
-            Matrix::rows(&left, 2, 3),
-            Matrix::rows(&right, 3, 2),
-            false,
-            &mut output,
-            3,
-        );
+        product(Matrix::rows(&left, 2, 3), Matrix::rows(&right, 3, 2), false, &mut output, 3);
         assert_eq!(output, [5.0, 11.0, 9.0, 14.0, 23.0, 9.0]);
-        product(
-            Matrix::rows(&left, 3, 2).transposed(),
-            Matrix::rows(&right, 3, 2),
-            true,
-            &mut output,
-            3,
-        );
-        assert_eq!(
-            output,
-            [5.0 + 7.0, 11.0 + 18.0, 9.0, 14.0 + 10.0, 23.0 + 22.0, 9.0]
-        );
+        product(Matrix::rows(&left, 3, 2).transposed(), Matrix::rows(&right, 3, 2), true, &mut output, 3);
+        assert_eq!(output, [5.0 + 7.0, 11.0 + 18.0, 9.0, 14.0 + 10.0, 23.0 + 22.0, 9.0]);
     }
 }

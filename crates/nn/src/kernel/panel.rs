@@ -106,22 +106,10 @@ pub fn products(
                     Some(bias) => Start::Row(&bias[index * COLUMNS..][..width]),
                     None => Start::Zero,
                 };
-                let reductions = Table {
-                    values: &CONTIGUOUS[..panel.len()],
-                    largest: panel.len() - 1,
-                };
+                let reductions = Table { values: &CONTIGUOUS[..panel.len()], largest: panel.len() - 1 };
                 let values = &values[block * DEPTH_BLOCK..];
                 let panel = panel.as_flattened();
-                gather_product(
-                    values,
-                    rows,
-                    reductions,
-                    panel,
-                    start,
-                    output,
-                    output_rows,
-                    0..width,
-                );
+                gather_product(values, rows, reductions, panel, start, output, output_rows, 0..width);
             }
         }
     }
@@ -143,16 +131,9 @@ pub fn gather_product(
     output_rows: &[u32],
     columns: std::ops::Range<usize>,
 ) {
-    assert_eq!(
-        rows.values.len(),
-        output_rows.len(),
-        "one output row for every row"
-    );
+    assert_eq!(rows.values.len(), output_rows.len(), "one output row for every row");
     assert!(columns.len() <= COLUMNS, "a panel has {COLUMNS} columns");
-    assert!(
-        rows.largest + reductions.largest < values.len(),
-        "tables reach beyond the values"
-    );
+    assert!(rows.largest + reductions.largest < values.len(), "tables reach beyond the values");
     gather_tiles::panel(
         values,
         rows.values,
@@ -172,26 +153,15 @@ mod tests {
     #[test]
     fn equal_naive_products() {
         let value = |index: usize| ((index * 7919) % 101) as f32 / 50.0 - 1.0;
-        for (rows, depth, columns, skip) in [
-            (1, 1, 1usize, 0),
-            (5, 17, 48, 3),
-            (97, 30, 25, 0),
-            (200, 600, 16, 1),
-        ] {
+        for (rows, depth, columns, skip) in
+            [(1, 1, 1usize, 0), (5, 17, 48, 3), (97, 30, 25, 0), (200, 600, 16, 1)]
+        {
             let (stride, panels) = (depth + 3, columns.div_ceil(COLUMNS));
             let values: Vec<f32> = (0..rows * stride).map(value).collect();
             let packed: Vec<f32> = (0..panels * (skip + depth) * COLUMNS).map(value).collect();
             let bias: Vec<f32> = (0..panels * COLUMNS).map(value).collect();
-            let left = Left {
-                values: &values,
-                rows,
-                stride,
-            };
-            let place = Output {
-                row_stride: COLUMNS + 1,
-                panel_stride: rows * (COLUMNS + 1),
-                columns,
-            };
+            let left = Left { values: &values, rows, stride };
+            let place = Output { row_stride: COLUMNS + 1, panel_stride: rows * (COLUMNS + 1), columns };
             for bias in [None, Some(&bias[..])] {
                 let mut output = vec![f32::NAN; panels * place.panel_stride];
                 products(left, &packed, skip, bias, &mut output, place);

@@ -73,11 +73,9 @@ impl Activation {
             Activation::Sigmoid => tempered_sigmoid(values, 1.0, 1.0, 0.0),
             Activation::Selu => selu(values),
             Activation::Hardtanh => hardtanh(values),
-            Activation::TemperedSigmoid {
-                scale,
-                temperature,
-                offset,
-            } => tempered_sigmoid(values, scale, temperature, offset),
+            Activation::TemperedSigmoid { scale, temperature, offset } => {
+                tempered_sigmoid(values, scale, temperature, offset)
+            }
         }
     }
 
@@ -91,11 +89,9 @@ impl Activation {
             Activation::Sigmoid => tempered_sigmoid_slope(outputs, gradients, 1.0, 1.0, 0.0),
             Activation::Selu => selu_slope(outputs, gradients),
             Activation::Hardtanh => hardtanh_slope(outputs, gradients),
-            Activation::TemperedSigmoid {
-                scale,
-                temperature,
-                offset,
-            } => tempered_sigmoid_slope(outputs, gradients, scale, temperature, offset),
+            Activation::TemperedSigmoid { scale, temperature, offset } => {
+                tempered_sigmoid_slope(outputs, gradients, scale, temperature, offset)
+            }
         }
     }
 }
@@ -141,11 +137,7 @@ fn selu(values: &mut [f32]) {
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn selu_slope(outputs: &[f32], gradients: &mut [f32]) {
     for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        *gradient *= if output > 0.0 {
-            SELU_SCALE
-        } else {
-            output + SELU_SCALE * SELU_ALPHA
-        };
+        *gradient *= if output > 0.0 { SELU_SCALE } else { output + SELU_SCALE * SELU_ALPHA };
     }
 }
 
@@ -160,11 +152,7 @@ fn hardtanh(values: &mut [f32]) {
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn hardtanh_slope(outputs: &[f32], gradients: &mut [f32]) {
     for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        *gradient = if output > -1.0 && output < 1.0 {
-            *gradient
-        } else {
-            0.0
-        };
+        *gradient = if output > -1.0 && output < 1.0 { *gradient } else { 0.0 };
     }
 }
 

@@ -27,11 +27,7 @@ impl Layer for AveragePool {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(
-            self.window.channels,
-            self.window.output_height,
-            self.window.output_width,
-        )
+        Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
     }
 
     fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
@@ -57,9 +53,8 @@ impl Layer for AveragePool {
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
     let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
-    let examples = input
-        .chunks_exact(window.input_len())
-        .zip(output.chunks_exact_mut(window.positions() * channels));
+    let examples =
+        input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(window.positions() * channels));
     for (input, output) in examples {
         for (position, mean) in output.chunks_exact_mut(channels).enumerate() {
             mean.fill(0.0);

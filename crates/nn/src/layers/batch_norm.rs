@@ -31,11 +31,7 @@ const MOMENTUM: f32 = 0.1;
 /// are.
 pub fn update_statistics(network: &Network, gradient: &[f32], parameters: &mut [f32]) {
     let statistic = |tensor: &Tensor| tensor.role == Role::Statistic;
-    for parameter in network
-        .parameters()
-        .iter()
-        .filter(|parameter| statistic(&parameter.tensor))
-    {
+    for parameter in network.parameters().iter().filter(|parameter| statistic(&parameter.tensor)) {
         let range = parameter.range.clone();
         for (running, batch) in parameters[range.clone()].iter_mut().zip(&gradient[range]) {
             *running = (1.0 - MOMENTUM) * *running + MOMENTUM * batch;
@@ -53,10 +49,7 @@ impl BatchNorm {
                 return context.refuse("it takes an image or a vector; for sequences use `layer-norm`");
             }
         };
-        Ok(BatchNorm {
-            shape: context.input,
-            channels,
-        })
+        Ok(BatchNorm { shape: context.input, channels })
     }
 
     /// Mean, inverse deviation and unbiased variance of every channel of the batch.
@@ -162,12 +155,7 @@ impl Layer for BatchNorm {
             by_input[channel] = -by_gradient[channel] * inverse[channel] * products[channel] / count;
             offset[channel] = -by_gradient[channel] * sums[channel] / count;
         }
-        let lines = Lines {
-            center: mean,
-            upstream: by_gradient,
-            input: by_input,
-            offset,
-        };
+        let lines = Lines { center: mean, upstream: by_gradient, input: by_input, offset };
         pull_back(values.input, upstream, lines, downstream);
     }
 

@@ -56,10 +56,8 @@ impl Conv2d {
         let outputs = [channels, window.output_height, window.output_width];
         let weights = [channels, window.channels / groups, window.taps()];
         if limits::product(&outputs, limits::EDGE).is_none() {
-            return context.refuse(&format!(
-                "its output {outputs:?} would be more than {} values",
-                limits::EDGE
-            ));
+            return context
+                .refuse(&format!("its output {outputs:?} would be more than {} values", limits::EDGE));
         }
         if limits::product(&weights, limits::PARAMETERS).is_none() {
             return context.refuse(&format!(
@@ -87,11 +85,7 @@ impl Conv2d {
         let most = (u32::MAX as usize / padded_len).max(1);
         let many = (LONG_SUM / window.positions()).clamp(1, most);
         let many_positions = (0..many)
-            .flat_map(|example| {
-                corners
-                    .iter()
-                    .map(move |corner| corner + (example * padded_len) as u32)
-            })
+            .flat_map(|example| corners.iter().map(move |corner| corner + (example * padded_len) as u32))
             .collect();
         let depth = taps.len();
         Ok(Conv2d {
@@ -142,11 +136,7 @@ impl Conv2d {
     /// Values on the tape for each example: its padded image, then its kept gradient.
     fn tape_block(&self, pass: &Pass) -> usize {
         let padded = if self.is_padded() { self.padded_len() } else { 0 };
-        let kept = if self.keeps(pass) {
-            self.weight_len() + self.outputs
-        } else {
-            0
-        };
+        let kept = if self.keeps(pass) { self.weight_len() + self.outputs } else { 0 };
         padded + kept
     }
 
@@ -198,24 +188,12 @@ impl Conv2d {
                     columns: width,
                     stride: self.outputs,
                 };
-                let place = Place {
-                    depth: positions.len(),
-                    first: example * each,
-                };
+                let place = Place { depth: positions.len(), first: example * each };
                 pack_at(rows, factor(example), place, panels);
             }
             let images = &images[group * self.group_inputs()..];
             let gradient = &mut gradient[group * width..];
-            product(
-                images,
-                &self.taps,
-                positions,
-                panels,
-                width,
-                start,
-                gradient,
-                &self.gradient_rows,
-            );
+            product(images, &self.taps, positions, panels, width, start, gradient, &self.gradient_rows);
         }
     }
 }
@@ -231,19 +209,9 @@ impl Layer for Conv2d {
 
     fn tensors(&self) -> Vec<Tensor> {
         let (window, initial) = (&self.window, Initial::FanIn(self.taps.len()));
-        let sizes = vec![
-            self.outputs,
-            self.group_inputs(),
-            window.kernel_height,
-            window.kernel_width,
-        ];
-        let weight = Tensor {
-            stored_axes: Some([2, 3, 1, 0]),
-            ..Tensor::new("weight", sizes, initial)
-        };
-        let bias = self
-            .bias
-            .then(|| Tensor::new("bias", vec![self.outputs], initial));
+        let sizes = vec![self.outputs, self.group_inputs(), window.kernel_height, window.kernel_width];
+        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
+        let bias = self.bias.then(|| Tensor::new("bias", vec![self.outputs], initial));
         std::iter::once(weight).chain(bias).collect()
     }
 
@@ -261,16 +229,7 @@ impl Layer for Conv2d {
         let (forward, backward) = prepared.split_at_mut(self.groups * len);
         for (group, panels) in forward.chunks_exact_mut(len).enumerate() {
             let values = &parameters[group * width..];
-            pack(
-                Rows {
-                    values,
-                    rows: depth,
-                    columns: width,
-                    stride: self.outputs,
-                },
-                1.0,
-                panels,
-            );
+            pack(Rows { values, rows: depth, columns: width, stride: self.outputs }, 1.0, panels);
         }
         self.phases.prepare(parameters, backward);
     }
@@ -280,15 +239,8 @@ impl Layer for Conv2d {
     }
 
     fn scratch_len(&self, _pass: &Pass) -> usize {
-        let gram = if self.gram {
-            patch_gram::scratch_len(&self.window, self.groups)
-        } else {
-            0
-        };
-        self.upstream_panels_len()
-            .max(self.phases.scratch_len())
-            .max(gram)
-            .max(self.outputs)
+        let gram = if self.gram { patch_gram::scratch_len(&self.window, self.groups) } else { 0 };
+        self.upstream_panels_len().max(self.phases.scratch_len()).max(gram).max(self.outputs)
     }
 
     fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
@@ -309,11 +261,7 @@ impl Layer for Conv2d {
             };
             for group in 0..self.groups {
                 let panels = &weights.prepared[group * panels_len..][..panels_len];
-                let start = if self.bias {
-                    Start::Row(&bias[group * width..][..width])
-                } else {
-                    Start::Zero
-                };
+                let start = if self.bias { Start::Row(&bias[group * width..][..width]) } else { Start::Zero };
                 product(
                     &image[group * inputs..],
                     &self.positions,
@@ -339,8 +287,7 @@ impl Layer for Conv2d {
     ) {
         let Some(downstream) = downstream else { return };
         let prepared = &weights.prepared[self.groups * panels_len(self.taps.len(), self.group_outputs())..];
-        self.phases
-            .downstream(prepared, upstream, downstream, memory.scratch);
+        self.phases.downstream(prepared, upstream, downstream, memory.scratch);
     }
 
     fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
@@ -372,9 +319,7 @@ impl Layer for Conv2d {
             };
             if self.bias {
                 bias_gradient.fill(0.0);
-                upstream
-                    .chunks_exact(self.outputs)
-                    .for_each(|pixel| add(bias_gradient, pixel));
+                upstream.chunks_exact(self.outputs).for_each(|pixel| add(bias_gradient, pixel));
                 bias_norms[example] = squared_norm(bias_gradient);
             }
         }
@@ -403,20 +348,14 @@ impl Layer for Conv2d {
             }
             return;
         }
-        let (images, image_len) = if self.is_padded() {
-            (&*memory.tape, block)
-        } else {
-            (input, self.window.input_len())
-        };
+        let (images, image_len) =
+            if self.is_padded() { (&*memory.tape, block) } else { (input, self.window.input_len()) };
         let examples = factors.examples();
         let mut first = examples.start;
         while first < examples.end {
             let whole = first + self.many <= examples.end;
-            let (count, positions) = if whole {
-                (self.many, &self.many_positions)
-            } else {
-                (1, &self.positions)
-            };
+            let (count, positions) =
+                if whole { (self.many, &self.many_positions) } else { (1, &self.positions) };
             self.weight_gradient(
                 &images[first * image_len..(first + count) * image_len],
                 &upstream[first * self.output_len()..(first + count) * self.output_len()],
@@ -432,9 +371,7 @@ impl Layer for Conv2d {
             for example in examples {
                 let upstream = &upstream[example * self.output_len()..][..self.output_len()];
                 let factor = factors.at(1, example);
-                upstream
-                    .chunks_exact(self.outputs)
-                    .for_each(|pixel| add_scaled(bias, factor, pixel));
+                upstream.chunks_exact(self.outputs).for_each(|pixel| add_scaled(bias, factor, pixel));
             }
         }
     }

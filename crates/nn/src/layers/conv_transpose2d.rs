@@ -40,12 +40,7 @@ pub struct Stretch {
 impl ConvTranspose2d {
     /// A transposed convolution to `channels` outputs.
     pub fn new(context: &Context, channels: usize, stretch: Stretch, bias: bool) -> Result<ConvTranspose2d> {
-        let Shape::Image {
-            height,
-            width,
-            channels: inputs,
-        } = context.input
-        else {
+        let Shape::Image { height, width, channels: inputs } = context.input else {
             return context.refuse("it takes an image [channels, height, width]");
         };
         let (kernel, stride) = (stretch.kernel.pair(), stretch.stride.pair());
@@ -57,9 +52,7 @@ impl ConvTranspose2d {
             return context.refuse("output padding must be smaller than the stride");
         }
         let size = |size: usize, kernel: usize, stride: usize, padding: usize, extra: usize| {
-            ((size - 1) * stride + kernel + extra)
-                .checked_sub(2 * padding)
-                .filter(|&size| size > 0)
+            ((size - 1) * stride + kernel + extra).checked_sub(2 * padding).filter(|&size| size > 0)
         };
         let (Some(output_height), Some(output_width)) = (
             size(height, kernel.0, stride.0, padding.0, extra.0),
@@ -68,11 +61,7 @@ impl ConvTranspose2d {
             return context.refuse("its padding leaves no output");
         };
         let shape = Shape::image(channels, output_height, output_width);
-        let behind = Context {
-            name: context.name.clone(),
-            kind: context.kind,
-            input: shape,
-        };
+        let behind = Context { name: context.name.clone(), kind: context.kind, input: shape };
         let window = Window::new(&behind, stretch.kernel, stretch.stride, stretch.padding)?;
         Ok(ConvTranspose2d {
             convolution: Conv2d::new(&behind, inputs, window, 1, false)?,
@@ -96,9 +85,7 @@ impl Layer for ConvTranspose2d {
     fn tensors(&self) -> Vec<Tensor> {
         let mut tensors = self.convolution.tensors();
         if self.bias {
-            let initial = tensors
-                .first()
-                .map_or(Initial::Constant(0.0), |weight| weight.initial);
+            let initial = tensors.first().map_or(Initial::Constant(0.0), |weight| weight.initial);
             tensors.push(Tensor::new("bias", vec![self.channels], initial));
         }
         tensors
@@ -126,17 +113,11 @@ impl Layer for ConvTranspose2d {
 
     fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
         // The convolution's backward pass does not look at its values.
-        let values = Values {
-            input: &[],
-            output: &[],
-        };
-        self.convolution
-            .backward(weights, pass, values, input, Some(output), memory);
+        let values = Values { input: &[], output: &[] };
+        self.convolution.backward(weights, pass, values, input, Some(output), memory);
         if self.bias {
             let bias = &weights.parameters[self.weight_len..];
-            output
-                .chunks_exact_mut(self.channels)
-                .for_each(|pixel| add(pixel, bias));
+            output.chunks_exact_mut(self.channels).for_each(|pixel| add(pixel, bias));
         }
     }
 
@@ -150,9 +131,7 @@ impl Layer for ConvTranspose2d {
         memory: Memory,
     ) {
         match downstream {
-            Some(downstream) => self
-                .convolution
-                .forward(weights, pass, upstream, downstream, memory),
+            Some(downstream) => self.convolution.forward(weights, pass, upstream, downstream, memory),
             None => self.convolution.keep(pass, upstream, memory.tape),
         }
     }
@@ -163,14 +142,11 @@ impl Layer for ConvTranspose2d {
             let sum = &mut memory.scratch[..self.channels];
             for (norm, upstream) in bias_norms.iter_mut().zip(upstream.chunks_exact(self.shape.len())) {
                 sum.fill(0.0);
-                upstream
-                    .chunks_exact(self.channels)
-                    .for_each(|pixel| add(sum, pixel));
+                upstream.chunks_exact(self.channels).for_each(|pixel| add(sum, pixel));
                 *norm = squared_norm(sum);
             }
         }
-        self.convolution
-            .squared_norms(pass, upstream, input, weight_norms, memory);
+        self.convolution.squared_norms(pass, upstream, input, weight_norms, memory);
     }
 
     fn accumulate(
@@ -191,7 +167,6 @@ impl Layer for ConvTranspose2d {
                     .for_each(|pixel| add_scaled(bias, factors.at(1, example), pixel));
             }
         }
-        self.convolution
-            .accumulate(pass, upstream, input, factors, weight, memory);
+        self.convolution.accumulate(pass, upstream, input, factors, weight, memory);
     }
 }

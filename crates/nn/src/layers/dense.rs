@@ -29,22 +29,14 @@ impl Dense {
         if features == 0 {
             return context.refuse("it needs at least one output feature");
         }
-        Ok(Dense {
-            steps,
-            inputs,
-            outputs: features,
-            bias,
-            sequence,
-        })
+        Ok(Dense { steps, inputs, outputs: features, bias, sequence })
     }
 
     fn scaled_upstream<'a>(&self, upstream: &[f32], factors: &[f32], scratch: &'a mut [f32]) -> &'a [f32] {
         let width = self.steps * self.outputs;
         let scaled = &mut scratch[..upstream.len()];
-        for (index, (target, source)) in scaled
-            .chunks_exact_mut(width)
-            .zip(upstream.chunks_exact(width))
-            .enumerate()
+        for (index, (target, source)) in
+            scaled.chunks_exact_mut(width).zip(upstream.chunks_exact(width)).enumerate()
         {
             scale_into(target, factors[index], source);
         }
@@ -59,10 +51,7 @@ impl Layer for Dense {
 
     fn output(&self) -> Shape {
         if self.sequence {
-            Shape::Sequence {
-                steps: self.steps,
-                features: self.outputs,
-            }
+            Shape::Sequence { steps: self.steps, features: self.outputs }
         } else {
             Shape::Vector(self.outputs)
         }
@@ -90,9 +79,7 @@ impl Layer for Dense {
         let rows = pass.batch * self.steps;
         let (matrix, bias) = weights.parameters.split_at(self.inputs * self.outputs);
         if self.bias {
-            output
-                .chunks_exact_mut(self.outputs)
-                .for_each(|row| row.copy_from_slice(bias));
+            output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
         }
         product(
             Matrix::rows(input, rows, self.inputs),
@@ -147,13 +134,7 @@ impl Layer for Dense {
             let inputs = Matrix::rows(input, self.steps, self.inputs);
             let upstreams = Matrix::rows(upstream, self.steps, self.outputs);
             product(inputs, inputs.transposed(), false, input_gram, self.steps);
-            product(
-                upstreams,
-                upstreams.transposed(),
-                false,
-                upstream_gram,
-                self.steps,
-            );
+            product(upstreams, upstreams.transposed(), false, upstream_gram, self.steps);
             weight_norms[example] = crate::kernel::elementwise::dot(input_gram, upstream_gram).max(0.0);
             if self.bias {
                 bias_norms[example] = upstream_gram.iter().sum::<f32>().max(0.0);

@@ -30,11 +30,7 @@ impl DepthwiseConv2d {
 
     /// Values on the tape for each example: the gradients of weight and bias, small enough to keep.
     fn block(&self, pass: &Pass) -> usize {
-        if pass.purpose == Purpose::PerExample {
-            self.weight_len() + self.window.channels
-        } else {
-            0
-        }
+        if pass.purpose == Purpose::PerExample { self.weight_len() + self.window.channels } else { 0 }
     }
 }
 
@@ -122,10 +118,7 @@ fn backward_of<const LANES: usize>(
 /// Adds `factor` times one example's weight gradient.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn weight_gradient(window: &Window, input: &[f32], upstream: &[f32], factor: f32, gradient: &mut [f32]) {
-    strips!(
-        window.channels,
-        weight_gradient_of(window, input, upstream, factor, gradient)
-    );
+    strips!(window.channels, weight_gradient_of(window, input, upstream, factor, gradient));
 }
 
 #[inline(always)]
@@ -167,23 +160,14 @@ impl Layer for DepthwiseConv2d {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(
-            self.window.channels,
-            self.window.output_height,
-            self.window.output_width,
-        )
+        Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
     }
 
     fn tensors(&self) -> Vec<Tensor> {
         let (window, initial) = (&self.window, Initial::FanIn(self.window.taps()));
         let sizes = vec![window.channels, 1, window.kernel_height, window.kernel_width];
-        let weight = Tensor {
-            stored_axes: Some([2, 3, 1, 0]),
-            ..Tensor::new("weight", sizes, initial)
-        };
-        let bias = self
-            .bias
-            .then(|| Tensor::new("bias", vec![window.channels], initial));
+        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
+        let bias = self.bias.then(|| Tensor::new("bias", vec![window.channels], initial));
         std::iter::once(weight).chain(bias).collect()
     }
 
@@ -197,9 +181,8 @@ impl Layer for DepthwiseConv2d {
 
     fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
         let (weight, bias) = weights.parameters.split_at(self.weight_len());
-        let examples = input
-            .chunks_exact(self.window.input_len())
-            .zip(output.chunks_exact_mut(self.output_len()));
+        let examples =
+            input.chunks_exact(self.window.input_len()).zip(output.chunks_exact_mut(self.output_len()));
         for (input, output) in examples {
             forward(&self.window, weight, self.bias.then_some(bias), input, output);
         }
@@ -227,9 +210,8 @@ impl Layer for DepthwiseConv2d {
 
     fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
-        let examples = input
-            .chunks_exact(self.window.input_len())
-            .zip(upstream.chunks_exact(self.output_len()));
+        let examples =
+            input.chunks_exact(self.window.input_len()).zip(upstream.chunks_exact(self.output_len()));
         let blocks = memory.tape.chunks_exact_mut(self.block(pass));
         for (example, ((input, upstream), block)) in examples.zip(blocks).enumerate() {
             block.fill(0.0);
@@ -237,9 +219,7 @@ impl Layer for DepthwiseConv2d {
             weight_gradient(&self.window, input, upstream, 1.0, weight);
             weight_norms[example] = squared_norm(weight);
             if self.bias {
-                upstream
-                    .chunks_exact(self.window.channels)
-                    .for_each(|pixel| add(bias, pixel));
+                upstream.chunks_exact(self.window.channels).for_each(|pixel| add(bias, pixel));
                 bias_norms[example] = squared_norm(bias);
             }
         }

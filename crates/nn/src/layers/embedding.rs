@@ -25,15 +25,9 @@ impl Embedding {
             return context.refuse("it takes a vector of token numbers");
         };
         if tokens == 0 || features == 0 || tokens > LARGEST_TABLE {
-            return context.refuse(&format!(
-                "it needs 1 to {LARGEST_TABLE} tokens and at least one feature"
-            ));
+            return context.refuse(&format!("it needs 1 to {LARGEST_TABLE} tokens and at least one feature"));
         }
-        Ok(Embedding {
-            length,
-            tokens,
-            features,
-        })
+        Ok(Embedding { length, tokens, features })
     }
 
     /// The row of a token; `None` if there is no such token.
@@ -49,10 +43,7 @@ impl Layer for Embedding {
     }
 
     fn output(&self) -> Shape {
-        Shape::Sequence {
-            steps: self.length,
-            features: self.features,
-        }
+        Shape::Sequence { steps: self.length, features: self.features }
     }
 
     fn tensors(&self) -> Vec<Tensor> {
@@ -100,9 +91,8 @@ impl Layer for Embedding {
         memory: Memory,
     ) {
         let sum = &mut memory.scratch[..self.features];
-        let examples = input
-            .chunks_exact(self.length)
-            .zip(upstream.chunks_exact(self.length * self.features));
+        let examples =
+            input.chunks_exact(self.length).zip(upstream.chunks_exact(self.length * self.features));
         for (norm, (tokens, upstream)) in norms.iter_mut().zip(examples) {
             *norm = 0.0;
             for (place, token) in tokens.iter().enumerate() {
@@ -111,8 +101,7 @@ impl Layer for Embedding {
                 }
                 sum.fill(0.0);
                 let rest = upstream.chunks_exact(self.features).zip(tokens).skip(place);
-                rest.filter(|(_, other)| *other == token)
-                    .for_each(|(gradient, _)| add(sum, gradient));
+                rest.filter(|(_, other)| *other == token).for_each(|(gradient, _)| add(sum, gradient));
                 *norm += squared_norm(sum);
             }
         }

@@ -14,18 +14,8 @@ impl Flatten {
     /// A layer for any shape.
     pub fn new(context: &Context) -> Flatten {
         match context.input {
-            Shape::Image {
-                height,
-                width,
-                channels,
-            } => Flatten {
-                pixels: height * width,
-                channels,
-            },
-            other => Flatten {
-                pixels: 1,
-                channels: other.len(),
-            },
+            Shape::Image { height, width, channels } => Flatten { pixels: height * width, channels },
+            other => Flatten { pixels: 1, channels: other.len() },
         }
     }
 }

@@ -16,11 +16,7 @@ impl GlobalAveragePool {
     /// A pool over images or sequences.
     pub fn new(context: &Context) -> Result<GlobalAveragePool> {
         let (pixels, channels) = match context.input {
-            Shape::Image {
-                height,
-                width,
-                channels,
-            } => (height * width, channels),
+            Shape::Image { height, width, channels } => (height * width, channels),
             Shape::Sequence { steps, features } => (steps, features),
             Shape::Vector(_) => return context.refuse("it takes an image or a sequence"),
         };
@@ -41,9 +37,7 @@ impl Layer for GlobalAveragePool {
         let examples = input.chunks_exact(self.pixels * self.channels);
         for (input, output) in examples.zip(output.chunks_exact_mut(self.channels)) {
             output.fill(0.0);
-            input
-                .chunks_exact(self.channels)
-                .for_each(|pixel| add(output, pixel));
+            input.chunks_exact(self.channels).for_each(|pixel| add(output, pixel));
             output.iter_mut().for_each(|value| *value /= self.pixels as f32);
         }
     }

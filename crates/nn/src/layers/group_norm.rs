@@ -23,11 +23,7 @@ impl GroupNorm {
     /// Groups of neighbouring channels; `affine` adds a trainable scale and shift for every channel.
     pub fn new(context: &Context, groups: usize, affine: bool) -> Result<GroupNorm> {
         let (pixels, channels) = match context.input {
-            Shape::Image {
-                height,
-                width,
-                channels,
-            } => (height * width, channels),
+            Shape::Image { height, width, channels } => (height * width, channels),
             Shape::Vector(features) => (1, features),
             Shape::Sequence { .. } => {
                 return context.refuse("it takes an image or a vector; for sequences use `layer-norm`");
@@ -36,13 +32,7 @@ impl GroupNorm {
         if groups == 0 || !channels.is_multiple_of(groups) {
             return context.refuse(&format!("{groups} groups must divide its {channels} channels"));
         }
-        Ok(GroupNorm {
-            shape: context.input,
-            pixels,
-            channels,
-            groups,
-            affine,
-        })
+        Ok(GroupNorm { shape: context.input, pixels, channels, groups, affine })
     }
 
     fn example_len(&self) -> usize {
@@ -59,11 +49,7 @@ impl GroupNorm {
     }
 
     fn kept<'a>(&self, tape: &'a [f32]) -> Kept<'a> {
-        Kept {
-            tape,
-            block: self.block(),
-            channels: self.channels,
-        }
+        Kept { tape, block: self.block(), channels: self.channels }
     }
 
     /// Mean and inverse deviation of every group.
@@ -115,11 +101,7 @@ impl Layer for GroupNorm {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        if self.affine {
-            affine::tensors(self.channels)
-        } else {
-            Vec::new()
-        }
+        if self.affine { affine::tensors(self.channels) } else { Vec::new() }
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
@@ -132,9 +114,8 @@ impl Layer for GroupNorm {
 
     fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
         let (channels, width) = (self.channels, self.group_channels());
-        let examples = input
-            .chunks_exact(self.example_len())
-            .zip(output.chunks_exact_mut(self.example_len()));
+        let examples =
+            input.chunks_exact(self.example_len()).zip(output.chunks_exact_mut(self.example_len()));
         for ((input, output), block) in examples.zip(memory.tape.chunks_exact_mut(self.block())) {
             let statistics = &mut block[2 * channels..];
             self.statistics(input, memory.scratch, statistics);
@@ -147,10 +128,7 @@ impl Layer for GroupNorm {
             offset.fill(0.0);
             if self.affine {
                 let (weight, bias) = weights.parameters.split_at(channels);
-                scale
-                    .iter_mut()
-                    .zip(weight)
-                    .for_each(|(scale, weight)| *scale *= weight);
+                scale.iter_mut().zip(weight).for_each(|(scale, weight)| *scale *= weight);
                 offset.copy_from_slice(bias);
             }
             normalise(input, center, scale, offset, output);
@@ -171,10 +149,8 @@ impl Layer for GroupNorm {
         let (channels, width) = (self.channels, self.group_channels());
         let count = (self.pixels * width) as f64;
         let mut downstream = downstream.map(|downstream| downstream.chunks_exact_mut(self.example_len()));
-        let examples = values
-            .input
-            .chunks_exact(self.example_len())
-            .zip(upstream.chunks_exact(self.example_len()));
+        let examples =
+            values.input.chunks_exact(self.example_len()).zip(upstream.chunks_exact(self.example_len()));
         for ((input, upstream), block) in examples.zip(memory.tape.chunks_exact_mut(self.block())) {
             let (gradients, statistics) = block.split_at_mut(2 * channels);
             let (means, inverses) = statistics.split_at(self.groups);
@@ -187,11 +163,7 @@ impl Layer for GroupNorm {
                 let (by_input, rest) = rest.split_at_mut(channels);
                 let offset = &mut rest[..channels];
                 let scale = |channel: usize| {
-                    if self.affine {
-                        weights.parameters[channel]
-                    } else {
-                        1.0
-                    }
+                    if self.affine { weights.parameters[channel] } else { 1.0 }
                 };
                 for (group, &inverse_deviation) in inverses.iter().enumerate() {
                     let range = group * width..(group + 1) * width;
@@ -208,12 +180,7 @@ impl Layer for GroupNorm {
                         offset[channel] = -mean as f32;
                     }
                 }
-                let lines = Lines {
-                    center,
-                    upstream: by_gradient,
-                    input: by_input,
-                    offset,
-                };
+                let lines = Lines { center, upstream: by_gradient, input: by_input, offset };
                 pull_back(input, upstream, lines, downstream);
             }
             // From sums around the mean to the gradient of the scale.

@@ -30,12 +30,7 @@ impl LayerNorm {
                     .refuse("it takes a vector or a sequence; for images use `group-norm` with one group");
             }
         };
-        Ok(LayerNorm {
-            shape: context.input,
-            features,
-            steps,
-            affine,
-        })
+        Ok(LayerNorm { shape: context.input, features, steps, affine })
     }
 
     /// Values of one example on the tape: gradients of scale and shift, then mean and inverse deviation of each step.
@@ -44,11 +39,7 @@ impl LayerNorm {
     }
 
     fn kept<'a>(&self, tape: &'a [f32]) -> Kept<'a> {
-        Kept {
-            tape,
-            block: self.block(),
-            channels: self.features,
-        }
+        Kept { tape, block: self.block(), channels: self.features }
     }
 
     fn scale<'a>(&self, weights: &Weights<'a>) -> Option<&'a [f32]> {
@@ -94,11 +85,7 @@ impl Layer for LayerNorm {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        if self.affine {
-            affine::tensors(self.features)
-        } else {
-            Vec::new()
-        }
+        if self.affine { affine::tensors(self.features) } else { Vec::new() }
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
@@ -111,9 +98,7 @@ impl Layer for LayerNorm {
 
     fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
         let features = self.features;
-        let rows = input
-            .chunks_exact(features)
-            .zip(output.chunks_exact_mut(features));
+        let rows = input.chunks_exact(features).zip(output.chunks_exact_mut(features));
         for (index, (input, output)) in rows.enumerate() {
             let mean = sum(input) / features as f32;
             for (output, value) in output.iter_mut().zip(input) {

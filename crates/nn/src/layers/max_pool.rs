@@ -31,11 +31,7 @@ impl Layer for MaxPool {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(
-            self.window.channels,
-            self.window.output_height,
-            self.window.output_width,
-        )
+        Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
     }
 
     fn reads_output(&self) -> bool {
@@ -69,10 +65,7 @@ const LANES: usize = 16;
 fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
     let channels = window.channels;
     let output_len = window.positions() * channels;
-    for (input, output) in input
-        .chunks_exact(window.input_len())
-        .zip(output.chunks_exact_mut(output_len))
-    {
+    for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
         for row in 0..window.output_height {
             let rows = window.rows(row);
             for column in 0..window.output_width {
@@ -112,24 +105,15 @@ fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
 /// The larger of two values; NaN wins, so that it is not lost here.
 #[inline(always)]
 fn larger(largest: f32, value: f32) -> f32 {
-    if value > largest || value.is_nan() {
-        value
-    } else {
-        largest
-    }
+    if value > largest || value.is_nan() { value } else { largest }
 }
 
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
     let channels = window.channels;
     let output_len = window.positions() * channels;
-    let examples = values
-        .input
-        .chunks_exact(window.input_len())
-        .zip(values.output.chunks_exact(output_len));
-    let gradients = upstream
-        .chunks_exact(output_len)
-        .zip(downstream.chunks_exact_mut(window.input_len()));
+    let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
+    let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
     for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
         for row in 0..window.output_height {
             let rows = window.rows(row);

@@ -21,20 +21,14 @@ impl Reshape {
             return context.refuse("it makes shapes of one, two or three sizes");
         };
         if limits::product(sizes, limits::EDGE) != Some(context.input.len()) {
-            return context.refuse(&format!(
-                "its {} values do not fill the shape {shape}",
-                context.input.len()
-            ));
+            return context
+                .refuse(&format!("its {} values do not fill the shape {shape}", context.input.len()));
         }
         let mut sources = vec![0; shape.len()];
         for index in 0..shape.len() {
             sources[stored(shape, index)] = stored(context.input, index) as u32;
         }
-        if sources
-            .iter()
-            .enumerate()
-            .all(|(index, &source)| index == source as usize)
-        {
+        if sources.iter().enumerate().all(|(index, &source)| index == source as usize) {
             sources = Vec::new();
         }
         Ok(Reshape { shape, sources })
@@ -44,11 +38,7 @@ impl Reshape {
 /// Where a value lies in memory, given its place in PyTorch's order.
 fn stored(shape: Shape, index: usize) -> usize {
     match shape {
-        Shape::Image {
-            height,
-            width,
-            channels,
-        } => {
+        Shape::Image { height, width, channels } => {
             let pixels = height * width;
             (index % pixels) * channels + index / pixels
         }

@@ -31,37 +31,23 @@ pub struct Phases {
 impl Phases {
     /// Prepares the tables for a convolution with `outputs` channels.
     pub fn new(window: &Window, outputs: usize, groups: usize) -> Phases {
-        let border = (
-            (window.kernel_height - 1) / window.stride.0,
-            (window.kernel_width - 1) / window.stride.1,
-        );
+        let border =
+            ((window.kernel_height - 1) / window.stride.0, (window.kernel_width - 1) / window.stride.1);
         let reach = |size: usize, padding: usize, stride: usize, count: usize| {
             ((size - 1 + padding) / stride + 1).max(count)
         };
-        let padded_height = border.0
-            + reach(
-                window.height,
-                window.padding.0,
-                window.stride.0,
-                window.output_height,
-            );
-        let padded_width = border.1
-            + reach(
-                window.width,
-                window.padding.1,
-                window.stride.1,
-                window.output_width,
-            );
+        let padded_height =
+            border.0 + reach(window.height, window.padding.0, window.stride.0, window.output_height);
+        let padded_width =
+            border.1 + reach(window.width, window.padding.1, window.stride.1, window.output_width);
         let mut phases = Vec::new();
         let mut gaps = false;
         for vertical in 0..window.stride.0 {
             for horizontal in 0..window.stride.1 {
-                let tap_rows: Vec<usize> = (vertical..window.kernel_height)
-                    .step_by(window.stride.0)
-                    .collect();
-                let tap_columns: Vec<usize> = (horizontal..window.kernel_width)
-                    .step_by(window.stride.1)
-                    .collect();
+                let tap_rows: Vec<usize> =
+                    (vertical..window.kernel_height).step_by(window.stride.0).collect();
+                let tap_columns: Vec<usize> =
+                    (horizontal..window.kernel_width).step_by(window.stride.1).collect();
                 if tap_rows.is_empty() || tap_columns.is_empty() {
                     gaps = true;
                     continue;
@@ -100,16 +86,7 @@ impl Phases {
                 phases.push(phase);
             }
         }
-        Phases {
-            window: *window,
-            outputs,
-            groups,
-            border,
-            padded_height,
-            padded_width,
-            phases,
-            gaps,
-        }
+        Phases { window: *window, outputs, groups, border, padded_height, padded_width, phases, gaps }
     }
 
     fn group_inputs(&self) -> usize {
@@ -126,10 +103,7 @@ impl Phases {
 
     /// Values of the transposed weights of all phases and groups.
     pub fn prepared_len(&self) -> usize {
-        self.phases
-            .iter()
-            .map(|phase| self.groups * self.panels_len(phase))
-            .sum()
+        self.phases.iter().map(|phase| self.groups * self.panels_len(phase)).sum()
     }
 
     /// Values of the padded upstream image.
@@ -151,10 +125,7 @@ impl Phases {
     /// Writes one group's panels: a row for each tap and output, a column for each input.
     fn pack_phase(&self, phase: &Phase, group: usize, parameters: &[f32], panels: &mut [f32]) {
         let (inputs, outputs) = (self.group_inputs(), self.group_outputs());
-        for (index, panel) in panels
-            .chunks_exact_mut(phase.reductions.len() * COLUMNS)
-            .enumerate()
-        {
+        for (index, panel) in panels.chunks_exact_mut(phase.reductions.len() * COLUMNS).enumerate() {
             let first = index * COLUMNS;
             let width = COLUMNS.min(inputs - first);
             let mut rows = panel.as_chunks_mut::<COLUMNS>().0.iter_mut();
@@ -165,10 +136,7 @@ impl Phases {
                     let source = &parameters[begin + output..];
                     let columns = source.iter().step_by(self.outputs);
                     target[width..].fill(0.0);
-                    target[..width]
-                        .iter_mut()
-                        .zip(columns)
-                        .for_each(|(target, value)| *target = *value);
+                    target[..width].iter_mut().zip(columns).for_each(|(target, value)| *target = *value);
                 }
             }
         }

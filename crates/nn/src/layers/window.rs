@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A size in both directions: a number for a square, or `[vertical, horizontal]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a number of pixels, or [vertical, horizontal]"
-)]
+#[serde(untagged, expecting = "expected a number of pixels, or [vertical, horizontal]")]
 pub enum Extent {
     /// The same in both directions.
     Square(usize),
@@ -55,12 +52,7 @@ pub struct Window {
 impl Window {
     /// Checks that the window fits at least once.
     pub fn new(context: &Context, kernel: Extent, stride: Extent, padding: Extent) -> Result<Window> {
-        let Shape::Image {
-            height,
-            width,
-            channels,
-        } = context.input
-        else {
+        let Shape::Image { height, width, channels } = context.input else {
             return context.refuse("it takes an image [channels, height, width]");
         };
         let (kernel_height, kernel_width) = kernel.pair();
@@ -113,22 +105,12 @@ impl Window {
 
     /// Rows of the window at output row `row` that lie on the image, and the image row of the first.
     pub fn rows(&self, row: usize) -> std::ops::Range<usize> {
-        clipped(
-            row * self.stride.0,
-            self.kernel_height,
-            self.padding.0,
-            self.height,
-        )
+        clipped(row * self.stride.0, self.kernel_height, self.padding.0, self.height)
     }
 
     /// Columns of the image under the window at output column `column`.
     pub fn columns(&self, column: usize) -> std::ops::Range<usize> {
-        clipped(
-            column * self.stride.1,
-            self.kernel_width,
-            self.padding.1,
-            self.width,
-        )
+        clipped(column * self.stride.1, self.kernel_width, self.padding.1, self.width)
     }
 }
 

@@ -23,6 +23,9 @@ impl WinogradConv2d {
     /// Fewest channels on either side for which the transforms pay.
     const FEWEST_CHANNELS: usize = 16;
 
+    /// Smallest output side: below, tiles hang over the border and nothing is saved.
+    const SMALLEST_SIDE: usize = 2;
+
     /// Whether this algorithm serves a window and is worth it.
     pub fn suits(window: &Window, outputs: usize, groups: usize) -> bool {
         let kernel = window.kernel_height;
@@ -33,20 +36,14 @@ impl WinogradConv2d {
             && window.padding.0 == window.padding.1
             && window.padding.0 < kernel
             && window.channels.min(outputs) >= WinogradConv2d::FEWEST_CHANNELS
+            && window.output_height.min(window.output_width) >= WinogradConv2d::SMALLEST_SIDE
     }
 
     /// A convolution to `outputs` channels.
     pub fn new(window: Window, outputs: usize, bias: bool) -> WinogradConv2d {
         let (kernel, padding) = (window.kernel_height, window.padding.0);
         WinogradConv2d {
-            winograd: Winograd::new(
-                window.height,
-                window.width,
-                window.channels,
-                outputs,
-                kernel,
-                padding,
-            ),
+            winograd: Winograd::new(window.height, window.width, window.channels, outputs, kernel, padding),
             gram: patch_gram::is_cheaper(window.positions(), window.taps() * window.channels, outputs),
             window,
             outputs,
@@ -88,19 +85,9 @@ impl Layer for WinogradConv2d {
     fn tensors(&self) -> Vec<Tensor> {
         let window = &self.window;
         let initial = Initial::FanIn(window.taps() * window.channels);
-        let sizes = vec![
-            self.outputs,
-            window.channels,
-            window.kernel_height,
-            window.kernel_width,
-        ];
-        let weight = Tensor {
-            stored_axes: Some([2, 3, 1, 0]),
-            ..Tensor::new("weight", sizes, initial)
-        };
-        let bias = self
-            .bias
-            .then(|| Tensor::new("bias", vec![self.outputs], initial));
+        let sizes = vec![self.outputs, window.channels, window.kernel_height, window.kernel_width];
+        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
+        let bias = self.bias.then(|| Tensor::new("bias", vec![self.outputs], initial));
         std::iter::once(weight).chain(bias).collect()
     }
 
@@ -113,36 +100,24 @@ impl Layer for WinogradConv2d {
     }
 
     fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
-        self.winograd
-            .transform_weights(&parameters[..self.weight_len()], lines_mut(prepared));
+        self.winograd.transform_weights(&parameters[..self.weight_len()], lines_mut(prepared));
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
-        if self.keeps(pass) {
-            pass.batch * self.kept_len()
-        } else {
-            0
-        }
+        if self.keeps(pass) { pass.batch * self.kept_len() } else { 0 }
     }
 
     fn scratch_len(&self, _pass: &Pass) -> usize {
-        let gram = if self.gram {
-            patch_gram::scratch_len(&self.window, 1)
-        } else {
-            0
-        };
+        let gram = if self.gram { patch_gram::scratch_len(&self.window, 1) } else { 0 };
         (self.winograd.scratch_len() * LANES).max(gram).max(self.outputs)
     }
 
     fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
         let scratch = self.scratch(memory.scratch);
-        self.winograd
-            .forward(lines(weights.prepared), input, pass.batch, output, scratch);
+        self.winograd.forward(lines(weights.prepared), input, pass.batch, output, scratch);
         if self.bias {
             let bias = &weights.parameters[self.weight_len()..];
-            output
-                .chunks_exact_mut(self.outputs)
-                .for_each(|pixel| add(pixel, bias));
+            output.chunks_exact_mut(self.outputs).for_each(|pixel| add(pixel, bias));
         }
     }
 
@@ -157,8 +132,7 @@ impl Layer for WinogradConv2d {
     ) {
         let Some(downstream) = downstream else { return };
         let scratch = self.scratch(memory.scratch);
-        self.winograd
-            .backward_input(lines(weights.prepared), upstream, pass.batch, downstream, scratch);
+        self.winograd.backward_input(lines(weights.prepared), upstream, pass.batch, downstream, scratch);
     }
 
     fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
@@ -174,16 +148,13 @@ impl Layer for WinogradConv2d {
                 let kept = &mut memory.tape[example * self.kept_len()..][..self.kept_len()];
                 let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
                 let scratch = self.scratch(memory.scratch);
-                self.winograd
-                    .example_gradient(input, upstream, example, gradient, scratch);
+                self.winograd.example_gradient(input, upstream, example, gradient, scratch);
                 weight_norms[example] = squared_norm(gradient);
                 bias_gradient
             };
             if self.bias {
                 bias_gradient.fill(0.0);
-                pixels
-                    .chunks_exact(self.outputs)
-                    .for_each(|pixel| add(bias_gradient, pixel));
+                pixels.chunks_exact(self.outputs).for_each(|pixel| add(bias_gradient, pixel));
                 bias_norms[example] = squared_norm(bias_gradient);
             }
         }
@@ -211,21 +182,12 @@ impl Layer for WinogradConv2d {
             return;
         }
         let scratch = self.scratch(memory.scratch);
-        self.winograd.weight_gradient(
-            input,
-            upstream,
-            factors.examples(),
-            factors.of(0),
-            weight,
-            scratch,
-        );
+        self.winograd.weight_gradient(input, upstream, factors.examples(), factors.of(0), weight, scratch);
         if self.bias {
             for example in factors.examples() {
                 let pixels = &upstream[example * self.output_len()..][..self.output_len()];
                 let factor = factors.at(1, example);
-                pixels
-                    .chunks_exact(self.outputs)
-                    .for_each(|pixel| add_scaled(bias, factor, pixel));
+                pixels.chunks_exact(self.outputs).for_each(|pixel| add_scaled(bias, factor, pixel));
             }
         }
     }

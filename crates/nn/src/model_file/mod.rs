@@ -61,13 +61,9 @@ impl ModelDescription {
     /// Reads a model file.
     pub fn read(path: &Path) -> Result<ModelDescription> {
         let fail = |reason: String| Error::Description(format!("{}: {reason}", path.display()));
-        let length = std::fs::metadata(path)
-            .map_err(|error| fail(error.to_string()))?
-            .len();
+        let length = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
         if length > MOST_BYTES {
-            return Err(fail(format!(
-                "{length} bytes are too many for a model file (at most {MOST_BYTES})"
-            )));
+            return Err(fail(format!("{length} bytes are too many for a model file (at most {MOST_BYTES})")));
         }
         let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
         ModelDescription::from_toml(&text).map_err(|error| fail(error.to_string()))

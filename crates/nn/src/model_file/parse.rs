@@ -19,12 +19,8 @@ pub fn model(text: &str) -> Result<ModelDescription> {
     let table =
         DeTable::parse(text).map_err(|error| Error::Description(error.to_string().trim_end().to_string()))?;
     let reader = Reader { text };
-    let everything = Table {
-        reader: &reader,
-        path: "the model file".to_string(),
-        span: 0..0,
-        entries: table.get_ref(),
-    };
+    let everything =
+        Table { reader: &reader, path: "the model file".to_string(), span: 0..0, entries: table.get_ref() };
     everything.only(&["input", "layers"])?;
     let input = everything.need("input")?;
     let sizes = everything.numbers("input", input)?;
@@ -69,17 +65,8 @@ impl<'a> Reader<'a> {
 
     fn table(&'a self, value: &'a Spanned<DeValue<'a>>, path: String) -> Result<Table<'a>> {
         match value.get_ref() {
-            DeValue::Table(entries) => Ok(Table {
-                reader: self,
-                path,
-                span: value.span(),
-                entries,
-            }),
-            _ => Err(self.fail(
-                value.span(),
-                &path,
-                "this must be a table such as { type = \"relu\" }",
-            )),
+            DeValue::Table(entries) => Ok(Table { reader: self, path, span: value.span(), entries }),
+            _ => Err(self.fail(value.span(), &path, "this must be a table such as { type = \"relu\" }")),
         }
     }
 
@@ -102,8 +89,7 @@ impl<'a> Table<'a> {
     }
 
     fn need(&self, key: &str) -> Result<&'a Spanned<DeValue<'a>>> {
-        self.get(key)
-            .ok_or_else(|| self.fail(self.span.clone(), &format!("`{key}` is missing")))
+        self.get(key).ok_or_else(|| self.fail(self.span.clone(), &format!("`{key}` is missing")))
     }
 
     fn text(&self, key: &str) -> Result<Option<&'a str>> {
@@ -121,12 +107,7 @@ impl<'a> Table<'a> {
             DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
         };
-        number.ok_or_else(|| {
-            self.fail(
-                value.span(),
-                &format!("`{key}` must be a whole number, 0 or more"),
-            )
-        })
+        number.ok_or_else(|| self.fail(value.span(), &format!("`{key}` must be a whole number, 0 or more")))
     }
 
     fn numbers(&self, key: &str, value: &'a Spanned<DeValue<'a>>) -> Result<Vec<usize>> {
@@ -136,11 +117,7 @@ impl<'a> Table<'a> {
 
     /// Refuses keys that mean nothing here.
     fn only(&self, known: &[&str]) -> Result<()> {
-        match self
-            .entries
-            .iter()
-            .find(|(key, _)| !known.contains(&key.get_ref().as_ref()))
-        {
+        match self.entries.iter().find(|(key, _)| !known.contains(&key.get_ref().as_ref())) {
             None => Ok(()),
             Some((key, _)) => Err(self.unknown_key(key.get_ref(), known)),
         }
@@ -168,18 +145,12 @@ impl<'a> Table<'a> {
         let Some(kind) = self.text("type")? else {
             return Err(self.fail(
                 self.span.clone(),
-                &format!(
-                    "`type` is missing; the known types are {}",
-                    known_kinds().join(", ")
-                ),
+                &format!("`type` is missing; the known types are {}", known_kinds().join(", ")),
             ));
         };
         let name = self.text("name")?.map(str::to_string);
         let path = std::mem::take(&mut self.path);
-        let named = Table {
-            path: format!("{path} ({kind})"),
-            ..self
-        };
+        let named = Table { path: format!("{path} ({kind})"), ..self };
         let piece = if let Some((_, keys)) = COMPOSITES.iter().find(|(composite, _)| *composite == kind) {
             named.only(&[&["type", "name"], *keys].concat())?;
             named.composite(kind, &path)?
@@ -207,11 +178,7 @@ impl<'a> Table<'a> {
             "sum" => Piece::Sum(entries("branches")?),
             "concat" => Piece::Concat(entries("branches")?),
             "residual" => {
-                let shortcut = if self.get("shortcut").is_some() {
-                    entries("shortcut")?
-                } else {
-                    Vec::new()
-                };
+                let shortcut = if self.get("shortcut").is_some() { entries("shortcut")? } else { Vec::new() };
                 residual(entries("layers")?, shortcut)
             }
             _ => Piece::Graph(self.graph(path)?),
@@ -263,11 +230,7 @@ impl<'a> Table<'a> {
                 // The culprit is the entry without which the complaint would be another.
                 let complaint = Err(Problem::Other(message.clone()));
                 let culprit = entries.iter().find(|(key, _)| {
-                    let others: Vec<_> = entries
-                        .iter()
-                        .copied()
-                        .filter(|(other, _)| other != key)
-                        .collect();
+                    let others: Vec<_> = entries.iter().copied().filter(|(other, _)| other != key).collect();
                     *key != "type" && from_entries::<T>(&others).map(|_| ()) != complaint
                 });
                 match culprit.and_then(|(key, _)| Some((key, self.get(key)?))) {
@@ -284,8 +247,5 @@ impl<'a> Table<'a> {
 fn known_kinds() -> Vec<&'static str> {
     let composites = COMPOSITES.iter().map(|(kind, _)| *kind);
     let layers = kinds::<LayerConfig>().iter().copied();
-    layers
-        .chain(kinds::<Activation>().iter().copied())
-        .chain(composites)
-        .collect()
+    layers.chain(kinds::<Activation>().iter().copied()).chain(composites).collect()
 }

@@ -57,18 +57,12 @@ const CIFAR: Genotype = &[
 ];
 
 fn norm() -> LayerConfig {
-    LayerConfig::GroupNorm {
-        groups: 8,
-        affine: false,
-    }
+    LayerConfig::GroupNorm { groups: 8, affine: false }
 }
 
 /// A pixelwise or wider convolution and its normalisation.
 fn normalised(name: &str, channels: usize, kernel: usize) -> Entry {
-    let layers = vec![
-        unbiased_conv(channels, kernel, 1, kernel / 2).into(),
-        norm().into(),
-    ];
+    let layers = vec![unbiased_conv(channels, kernel, 1, kernel / 2).into(), norm().into()];
     sequential(name, layers)
 }
 
@@ -85,10 +79,7 @@ fn edge((operation, from, to): (Operation, usize, usize), channels: usize) -> Ed
                 groups: channels,
                 bias: false,
             };
-            vec![sequential(
-                "op",
-                vec![depthwise.into(), norm().into(), activation.into()],
-            )]
+            vec![sequential("op", vec![depthwise.into(), norm().into(), activation.into()])]
         }
     };
     Edge { from, to, layers }
@@ -99,18 +90,13 @@ fn cell(genotype: Genotype, channels: usize) -> Entry {
         edges: genotype.iter().map(|&step| edge(step, channels)).collect(),
         outputs: (1..=5).collect(),
     };
-    let layers = vec![
-        normalised("preprocess1", channels, 1),
-        Entry::named("_ops", Piece::Graph(graph)),
-    ];
+    let layers = vec![normalised("preprocess1", channels, 1), Entry::named("_ops", Piece::Graph(graph))];
     Piece::Sequential(layers).into()
 }
 
 fn network(input: Shape, genotype: Genotype, channels: [usize; 3], head: Activation) -> ModelDescription {
-    let cells = channels
-        .iter()
-        .flat_map(|&channels| [cell(genotype, channels), max_pool(2, 2, 0).into()])
-        .collect();
+    let cells =
+        channels.iter().flat_map(|&channels| [cell(genotype, channels), max_pool(2, 2, 0).into()]).collect();
     let classifier = vec![dense(128).into(), head.into(), dense(10).into()];
     ModelDescription {
         input,

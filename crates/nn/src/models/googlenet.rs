@@ -10,10 +10,7 @@ use crate::shape::Shape;
 /// of its pool branch.
 type Channels = [usize; 6];
 
-const THIRD: [(&str, Channels); 2] = [
-    ("a3", [64, 96, 128, 16, 32, 32]),
-    ("b3", [128, 128, 192, 32, 96, 64]),
-];
+const THIRD: [(&str, Channels); 2] = [("a3", [64, 96, 128, 16, 32, 32]), ("b3", [128, 128, 192, 32, 96, 64])];
 
 const FOURTH: [(&str, Channels); 5] = [
     ("a4", [192, 96, 208, 16, 48, 64]),
@@ -23,34 +20,22 @@ const FOURTH: [(&str, Channels); 5] = [
     ("e4", [256, 160, 320, 32, 128, 128]),
 ];
 
-const FIFTH: [(&str, Channels); 2] = [
-    ("a5", [256, 160, 320, 32, 128, 128]),
-    ("b5", [384, 192, 384, 48, 128, 128]),
-];
+const FIFTH: [(&str, Channels); 2] =
+    [("a5", [256, 160, 320, 32, 128, 128]), ("b5", [384, 192, 384, 48, 128, 128])];
 
 /// Convolution, normalisation and ReLU that keep the size of the image.
 fn step(channels: usize, kernel: usize) -> [Entry; 3] {
-    [
-        conv(channels, kernel, 1, kernel / 2).into(),
-        group_norm(channels).into(),
-        Activation::Relu.into(),
-    ]
+    [conv(channels, kernel, 1, kernel / 2).into(), group_norm(channels).into(), Activation::Relu.into()]
 }
 
 fn module((name, channels): (&str, Channels)) -> Entry {
     let [one, reduced_three, three, reduced_five, five, pool] = channels;
-    let pooled = [max_pool(3, 1, 1).into()]
-        .into_iter()
-        .chain(step(pool, 1))
-        .collect();
+    let pooled = [max_pool(3, 1, 1).into()].into_iter().chain(step(pool, 1)).collect();
     let branches = vec![
         sequential("b1", step(one, 1).into()),
         sequential("b2", [step(reduced_three, 1), step(three, 3)].concat()),
         // Two 3 x 3 windows in place of one of 5 x 5.
-        sequential(
-            "b3",
-            [step(reduced_five, 1), step(five, 3), step(five, 3)].concat(),
-        ),
+        sequential("b3", [step(reduced_five, 1), step(five, 3), step(five, 3)].concat()),
         sequential("b4", pooled),
     ];
     Entry::named(name, Piece::Concat(branches))
@@ -70,8 +55,5 @@ pub fn googlenet() -> ModelDescription {
     layers.extend(FIFTH.map(module));
     layers.push(Entry::named("avgpool", LayerConfig::GlobalAveragePool));
     layers.push(Entry::named("linear", dense(10)));
-    ModelDescription {
-        input: Shape::image(3, 32, 32),
-        layers,
-    }
+    ModelDescription { input: Shape::image(3, 32, 32), layers }
 }

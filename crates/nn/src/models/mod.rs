@@ -36,12 +36,7 @@ const fn model_entry(
     summary: &'static str,
     source: &'static str,
 ) -> Model {
-    Model {
-        name,
-        summary,
-        source,
-        build,
-    }
+    Model { name, summary, source, build }
 }
 
 /// All of them.
@@ -106,12 +101,7 @@ pub const MODELS: &[Model] = &[
         "cnn-small without biases",
         "Stevens et al. 2022",
     ),
-    model_entry(
-        "lenet5",
-        small::lenet5,
-        "LeNet-5 for digits on 32 x 32 pixels",
-        "LeCun et al. 1998",
-    ),
+    model_entry("lenet5", small::lenet5, "LeNet-5 for digits on 32 x 32 pixels", "LeCun et al. 1998"),
     model_entry(
         "tempered-mnist",
         small::tempered_mnist,
@@ -168,10 +158,7 @@ pub fn model(name: &str) -> Result<ModelDescription> {
         Some(model) => Ok(model.description()),
         None => {
             let known: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
-            Err(Error::UnknownModel {
-                name: name.to_string(),
-                known: known.join(", "),
-            })
+            Err(Error::UnknownModel { name: name.to_string(), known: known.join(", ") })
         }
     }
 }

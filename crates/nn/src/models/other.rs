@@ -12,15 +12,9 @@ use crate::shape::Shape;
 /// Lin et al. 2020, "Differential privacy protection over deep learning: an investigation of its impacted factors",
 /// section 4.3.2.
 pub fn lstm_rows() -> ModelDescription {
-    let memory = LayerConfig::Lstm {
-        features: 128,
-        sequence: false,
-    };
+    let memory = LayerConfig::Lstm { features: 128, sequence: false };
     ModelDescription {
-        input: Shape::Sequence {
-            steps: 28,
-            features: 28,
-        },
+        input: Shape::Sequence { steps: 28, features: 28 },
         layers: vec![Entry::named("rnn", memory), Entry::named("fc", dense(10))],
     }
 }

@@ -10,13 +10,8 @@ use crate::layers::window::Extent;
 /// Wu, He 2018, "Group Normalization", for 32; the greatest common divisor is what Opacus puts in place of batch
 /// normalisation, so that every number of channels works.
 pub fn group_norm(channels: usize) -> LayerConfig {
-    let groups = (1..=32)
-        .rev()
-        .find(|groups| 32 % groups == 0 && channels.is_multiple_of(*groups));
-    LayerConfig::GroupNorm {
-        groups: groups.unwrap_or(1),
-        affine: true,
-    }
+    let groups = (1..=32).rev().find(|groups| 32 % groups == 0 && channels.is_multiple_of(*groups));
+    LayerConfig::GroupNorm { groups: groups.unwrap_or(1), affine: true }
 }
 
 /// A square window with a bias.
@@ -90,10 +85,7 @@ pub fn residual_block(name: &str, names: [&str; 5], inputs: usize, outputs: usiz
     let shortcut = if stride == 1 && inputs == outputs {
         Vec::new()
     } else {
-        vec![
-            unbiased_conv(outputs, 1, stride, 0).into(),
-            group_norm(outputs).into(),
-        ]
+        vec![unbiased_conv(outputs, 1, stride, 0).into(), group_norm(outputs).into()]
     };
     let sum = Piece::Sum(vec![sequential("", layers), sequential(around, shortcut)]);
     sequential(name, vec![Entry::named("", sum), Activation::Relu.into()])

@@ -7,11 +7,8 @@ use crate::model_file::ModelDescription;
 use crate::shape::Shape;
 
 fn step(name: &str, channels: usize) -> Entry {
-    let layers = vec![
-        unbiased_conv(channels, 3, 1, 1).into(),
-        group_norm(channels).into(),
-        Activation::Relu.into(),
-    ];
+    let layers =
+        vec![unbiased_conv(channels, 3, 1, 1).into(), group_norm(channels).into(), Activation::Relu.into()];
     sequential(name, layers)
 }
 
@@ -28,11 +25,7 @@ fn tree(name: &str, inputs: usize, outputs: usize, level: usize, stride: usize) 
         Entry::named("bn", group_norm(outputs)),
         Activation::Relu.into(),
     ];
-    let layers = vec![
-        subtree("left_tree", inputs, stride),
-        Entry::named("", both),
-        sequential("root", root),
-    ];
+    let layers = vec![subtree("left_tree", inputs, stride), Entry::named("", both), sequential("root", root)];
     sequential(name, layers)
 }
 

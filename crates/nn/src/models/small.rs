@@ -67,10 +67,7 @@ pub fn afrrs_mnist() -> ModelDescription {
 /// # Source
 /// Stevens et al. 2022, "Backpropagation clipping for deep learning with differential privacy", released code.
 pub fn backprop_clip_mnist() -> ModelDescription {
-    let unbiased = |features| LayerConfig::Dense {
-        features,
-        bias: false,
-    };
+    let unbiased = |features| LayerConfig::Dense { features, bias: false };
     digits(vec![
         unbiased_conv(16, 8, 2, 3).into(),
         Activation::Relu.into(),
@@ -113,9 +110,7 @@ pub fn cnn_5x5() -> ModelDescription {
 pub fn cnn_5x5_dropout() -> ModelDescription {
     let mut model = cnn_5x5();
     let head = model.layers.len() - 1;
-    model
-        .layers
-        .insert(head, LayerConfig::Dropout { rate: 0.5 }.into());
+    model.layers.insert(head, LayerConfig::Dropout { rate: 0.5 }.into());
     model
 }
 

@@ -31,12 +31,7 @@ pub fn open(path: &Path) -> Result<(ModelDescription, Network, Vec<f32>)> {
         .metadata()
         .as_ref()
         .and_then(|entries| entries.get(MODEL_KEY))
-        .ok_or_else(|| {
-            fail(
-                path,
-                "it does not say which model it belongs to; name the model as well",
-            )
-        })?;
+        .ok_or_else(|| fail(path, "it does not say which model it belongs to; name the model as well"))?;
     let inside = |error: Error| fail(path, format!("its model description: {error}"));
     let description = ModelDescription::from_toml(text).map_err(inside)?;
     let network = description.network().map_err(inside)?;
@@ -53,18 +48,12 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(foreign(path, format!("it has only {length} bytes")));
     }
     file.read_exact(&mut start).map_err(|error| fail(path, error))?;
-    let header = start[..8]
-        .iter()
-        .rev()
-        .fold(0, |header, &byte| header << 8 | u64::from(byte));
+    let header = start[..8].iter().rev().fold(0, |header, &byte| header << 8 | u64::from(byte));
     if header > MOST_HEADER_BYTES || start[8] != b'{' {
         return Err(foreign(path, "it does not start with a header"));
     }
     if header > length - 8 {
-        return Err(fail(
-            path,
-            format!("it is truncated: a header of {header} bytes in a file of {length}"),
-        ));
+        return Err(fail(path, format!("it is truncated: a header of {header} bytes in a file of {length}")));
     }
     let mut bytes = Vec::new();
     usize::try_from(length)
@@ -77,21 +66,14 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn foreign(path: &Path, error: impl ToString) -> Error {
-    fail(
-        path,
-        format!("not a safetensors file, or a damaged one: {}", error.to_string()),
-    )
+    fail(path, format!("not a safetensors file, or a damaged one: {}", error.to_string()))
 }
 
 fn tensors<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
     SafeTensors::deserialize(bytes).map_err(|error| match error {
-        safetensors::SafeTensorError::MetadataIncompleteBuffer => fail(
-            path,
-            format!(
-                "it is truncated, or longer than its header says ({} bytes)",
-                bytes.len()
-            ),
-        ),
+        safetensors::SafeTensorError::MetadataIncompleteBuffer => {
+            fail(path, format!("it is truncated, or longer than its header says ({} bytes)", bytes.len()))
+        }
         other => foreign(path, other),
     })
 }
@@ -120,9 +102,7 @@ fn parameters(path: &Path, tensors: &SafeTensors, network: &Network) -> Result<V
     }
     let mut values = vec![0.0; network.parameter_len()];
     for parameter in wanted {
-        let view = tensors
-            .tensor(&parameter.name)
-            .map_err(|error| foreign(path, error))?;
+        let view = tensors.tensor(&parameter.name).map_err(|error| foreign(path, error))?;
         fill(&view, parameter, &mut values[parameter.range.clone()]).map_err(|reason| fail(path, reason))?;
     }
     Ok(values)
@@ -153,16 +133,10 @@ fn fill(view: &TensorView, parameter: &Parameter, values: &mut [f32]) -> std::re
     match view.dtype() {
         Dtype::F32 => convert(bytes, parameter, values, f32::from_le_bytes),
         Dtype::F64 => convert(bytes, parameter, values, |bytes| f64::from_le_bytes(bytes) as f32),
-        Dtype::F16 => convert(bytes, parameter, values, |bytes| {
-            f16::from_le_bytes(bytes).to_f32()
-        }),
-        Dtype::BF16 => convert(bytes, parameter, values, |bytes| {
-            bf16::from_le_bytes(bytes).to_f32()
-        }),
+        Dtype::F16 => convert(bytes, parameter, values, |bytes| f16::from_le_bytes(bytes).to_f32()),
+        Dtype::BF16 => convert(bytes, parameter, values, |bytes| bf16::from_le_bytes(bytes).to_f32()),
         other => {
-            return Err(format!(
-                "tensor `{name}` has type {other}; use F32, F64, F16 or BF16"
-            ));
+            return Err(format!("tensor `{name}` has type {other}; use F32, F64, F16 or BF16"));
         }
     }
     match values.iter().all(|value| value.is_finite()) {

@@ -20,8 +20,5 @@ pub const MODEL_KEY: &str = "muffle.model";
 
 /// The error for a file that cannot be used.
 fn fail(path: &Path, reason: impl ToString) -> Error {
-    Error::Weights {
-        path: path.display().to_string(),
-        reason: reason.to_string(),
-    }
+    Error::Weights { path: path.display().to_string(), reason: reason.to_string() }
 }

@@ -23,22 +23,13 @@ pub fn save(
     description: Option<&ModelDescription>,
     parameters: &[f32],
 ) -> Result<()> {
-    assert_eq!(
-        parameters.len(),
-        network.parameter_len(),
-        "parameters of this network"
-    );
+    assert_eq!(parameters.len(), network.parameter_len(), "parameters of this network");
     if let Some(index) = parameters.iter().position(|value| !value.is_finite()) {
         let tensors = network.parameters().iter();
-        let name = tensors
-            .filter(|tensor| tensor.range.contains(&index))
-            .map(|tensor| tensor.name.as_str());
+        let name = tensors.filter(|tensor| tensor.range.contains(&index)).map(|tensor| tensor.name.as_str());
         return Err(fail(
             path,
-            format!(
-                "not saved: tensor `{}` has a value that is not finite",
-                name.collect::<String>()
-            ),
+            format!("not saved: tensor `{}` has a value that is not finite", name.collect::<String>()),
         ));
     }
     let temporary = temporary_path(path);
@@ -78,10 +69,7 @@ fn write(
             writer.write_all(&values[place].to_le_bytes())?;
         }
     }
-    writer
-        .into_inner()
-        .map_err(|error| error.into_error())?
-        .sync_all()
+    writer.into_inner().map_err(|error| error.into_error())?.sync_all()
 }
 
 /// The header of the file; the same network gives the same bytes.
@@ -95,19 +83,13 @@ fn header(network: &Network, description: Option<&ModelDescription>) -> String {
     }
     let mut header = Map::from_iter([("__metadata__".to_string(), Value::Object(metadata))]);
     for parameter in network.parameters() {
-        let offsets = [
-            parameter.range.start * size_of::<f32>(),
-            parameter.range.end * size_of::<f32>(),
-        ];
+        let offsets = [parameter.range.start * size_of::<f32>(), parameter.range.end * size_of::<f32>()];
         let entry = json!({ "dtype": "F32", "shape": parameter.tensor.sizes, "data_offsets": offsets });
         header.insert(parameter.name.clone(), entry);
     }
     let mut text = Value::Object(header).to_string();
     // The values behind it are aligned to eight bytes.
-    text.extend(std::iter::repeat_n(
-        ' ',
-        text.len().next_multiple_of(8) - text.len(),
-    ));
+    text.extend(std::iter::repeat_n(' ', text.len().next_multiple_of(8) - text.len()));
     text
 }
 

@@ -1,6 +1,7 @@
 //! One layer on its own, driven as the engine drives it.
 
 use muffle_nn::Purpose;
+use muffle_nn::buffer::buffer;
 use muffle_nn::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
 
 /// What a layer made of a batch.
@@ -20,40 +21,23 @@ pub struct Run {
 pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32], upstream: &[f32]) -> Run {
     let output_width = layer.output().len();
     let batch = upstream.len() / output_width;
-    let pass = |batch: usize| Pass {
-        batch,
-        purpose,
-        seed: 5,
-        first_example: 0,
-    };
+    let pass = |batch: usize| Pass { batch, purpose, seed: 5, first_example: 0 };
     let capacity = batch + 1;
-    let mut prepared = vec![f32::NAN; layer.prepared_len()];
+    let mut prepared = buffer(layer.prepared_len());
+    prepared.fill(f32::NAN);
     layer.prepare(parameters, &mut prepared);
-    let weights = Weights {
-        parameters,
-        prepared: &prepared,
-    };
-    let mut tape = vec![0.0; layer.tape_len(&pass(capacity))];
-    let mut scratch = vec![f32::NAN; layer.scratch_len(&pass(capacity))];
+    let weights = Weights { parameters, prepared: &prepared };
+    let mut tape = buffer(layer.tape_len(&pass(capacity)));
+    let mut scratch = buffer(layer.scratch_len(&pass(capacity)));
     let longer = |values: &[f32]| -> Vec<f32> {
         let width = values.len() / batch;
-        values[values.len() - width..]
-            .iter()
-            .chain(values)
-            .copied()
-            .collect()
+        values[values.len() - width..].iter().chain(values).copied().collect()
     };
     let mut step = |pass: &Pass, input: &[f32], upstream: &[f32], wanted: bool, tape: &mut [f32]| {
         scratch.fill(f32::NAN);
         once(layer, weights, pass, input, upstream, wanted, tape, &mut scratch)
     };
-    step(
-        &pass(capacity),
-        &longer(input),
-        &longer(upstream),
-        true,
-        &mut tape,
-    );
+    step(&pass(capacity), &longer(input), &longer(upstream), true, &mut tape);
     let found = step(&pass(batch), input, upstream, true, &mut tape);
     // A first layer, whose input gradient nobody wants, has the same gradient.
     tape.fill(0.0);
@@ -85,19 +69,9 @@ fn once(
     if pass.purpose == Purpose::Evaluate {
         return run;
     }
-    let values = Values {
-        input,
-        output: &run.output,
-    };
+    let values = Values { input, output: &run.output };
     let downstream = wanted.then_some(&mut run.downstream[..]);
-    layer.backward(
-        weights,
-        pass,
-        values,
-        upstream,
-        downstream,
-        Memory { tape, scratch },
-    );
+    layer.backward(weights, pass, values, upstream, downstream, Memory { tape, scratch });
     if tensors == 0 {
         return run;
     }

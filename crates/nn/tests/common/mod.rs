@@ -15,17 +15,10 @@ pub const TOLERANCE: f64 = 1e-4;
 pub fn relative_error(computed: &[f32], expected: &[f32]) -> f64 {
     assert_eq!(computed.len(), expected.len());
     let square = |value: f64| value * value;
-    let difference: f64 = computed
-        .iter()
-        .zip(expected)
-        .map(|(a, b)| square(f64::from(*a) - f64::from(*b)))
-        .sum();
+    let difference: f64 =
+        computed.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
     let size: f64 = expected.iter().map(|value| square(f64::from(*value))).sum();
-    if size == 0.0 {
-        difference.sqrt()
-    } else {
-        (difference / size).sqrt()
-    }
+    if size == 0.0 { difference.sqrt() } else { (difference / size).sqrt() }
 }
 
 /// A network with weights, inputs and classes, all from one seed.
@@ -44,31 +37,17 @@ impl Setting {
         let width = network.input().len();
         let inputs = (0..examples * width).map(|_| generator.normal()).collect();
         let outputs = network.output().len() as u64;
-        let classes = (0..examples)
-            .map(|_| (generator.bits() % outputs) as u32)
-            .collect();
-        Setting {
-            network,
-            parameters,
-            inputs,
-            classes,
-        }
+        let classes = (0..examples).map(|_| (generator.bits() % outputs) as u32).collect();
+        Setting { network, parameters, inputs, classes }
     }
 
     pub fn layers(input: Shape, layers: Vec<Entry>, examples: usize) -> Setting {
-        Setting::new(
-            Network::new(input, &layers).expect("a valid network"),
-            examples,
-            7,
-        )
+        Setting::new(Network::new(input, &layers).expect("a valid network"), examples, 7)
     }
 
     /// Replaces the inputs, for networks that take tokens.
     pub fn with_inputs(mut self, mut value: impl FnMut(usize) -> f32) -> Setting {
-        self.inputs
-            .iter_mut()
-            .enumerate()
-            .for_each(|(index, input)| *input = value(index));
+        self.inputs.iter_mut().enumerate().for_each(|(index, input)| *input = value(index));
         self
     }
 
@@ -78,18 +57,12 @@ impl Setting {
 
     pub fn batch(&self, range: std::ops::Range<usize>) -> Batch {
         let width = self.network.input().len();
-        Batch::new(
-            self.inputs[range.start * width..range.end * width].to_vec(),
-            self.classes[range].to_vec(),
-        )
+        Batch::new(self.inputs[range.start * width..range.end * width].to_vec(), self.classes[range].to_vec())
     }
 
     pub fn engine(&self, purpose: Purpose, threads: usize, micro_batch: usize) -> Engine {
-        let options = Options {
-            threads: Some(threads),
-            micro_batch: Some(micro_batch),
-            ..Options::new(purpose)
-        };
+        let options =
+            Options { threads: Some(threads), micro_batch: Some(micro_batch), ..Options::new(purpose) };
         Engine::new(self.network.clone(), options).expect("an engine")
     }
 
@@ -100,9 +73,7 @@ impl Setting {
         let visit = |example: usize, gradient: &mut [f32], _: &mut [f32]| {
             found.lock().unwrap()[example] = gradient.to_vec();
         };
-        engine
-            .visit(&self.parameters, &self.batch(0..self.examples()), LOSS, 3, &visit)
-            .expect("a step");
+        engine.visit(&self.parameters, &self.batch(0..self.examples()), LOSS, 3, &visit).expect("a step");
         found.into_inner().unwrap()
     }
 }
@@ -129,9 +100,7 @@ pub fn check(setting: &Setting) {
             }
             seen.lock().unwrap().push(norms.to_vec());
         };
-        engine
-            .weighted_sum(&setting.parameters, &examples, LOSS, 3, &weigh)
-            .expect("a step");
+        engine.weighted_sum(&setting.parameters, &examples, LOSS, 3, &weigh).expect("a step");
         let seen = seen.into_inner().unwrap();
         assert_eq!(seen.len(), batch, "{case}");
         let norms_of = |example: usize| -> Vec<f32> {
@@ -140,14 +109,9 @@ pub fn check(setting: &Setting) {
         };
         for example in 0..batch {
             let expected = norms_of(example);
-            let best = seen
-                .iter()
-                .map(|norms| relative_error(norms, &expected))
-                .fold(f64::INFINITY, f64::min);
-            assert!(
-                best <= TOLERANCE,
-                "{case}: norms of example {example} differ by {best}"
-            );
+            let best =
+                seen.iter().map(|norms| relative_error(norms, &expected)).fold(f64::INFINITY, f64::min);
+            assert!(best <= TOLERANCE, "{case}: norms of example {example} differ by {best}");
         }
 
         // Weighted sum.
@@ -163,11 +127,7 @@ pub fn check(setting: &Setting) {
         for tensor in tensors {
             let range = tensor.range.clone();
             let error = relative_error(&engine.gradient()[range.clone()], &expected[range]);
-            assert!(
-                error <= TOLERANCE,
-                "{case}: weighted sum of {} differs by {error}",
-                tensor.name
-            );
+            assert!(error <= TOLERANCE, "{case}: weighted sum of {} differs by {error}", tensor.name);
         }
 
         // Materialised gradients, and the plain sum.
@@ -175,24 +135,15 @@ pub fn check(setting: &Setting) {
         let mut engine = setting.engine(Purpose::Plain, threads, micro_batch);
         let visit = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
             found.lock().unwrap()[example] = gradient.to_vec();
-            sum.iter_mut()
-                .zip(gradient)
-                .for_each(|(sum, value)| *sum += *value);
+            sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += *value);
         };
-        engine
-            .visit(&setting.parameters, &examples, LOSS, 3, &visit)
-            .expect("a step");
+        engine.visit(&setting.parameters, &examples, LOSS, 3, &visit).expect("a step");
         for (example, gradient) in found.into_inner().unwrap().iter().enumerate() {
             let error = relative_error(gradient, &single[example]);
-            assert!(
-                error <= TOLERANCE,
-                "{case}: gradient of example {example} differs by {error}"
-            );
+            assert!(error <= TOLERANCE, "{case}: gradient of example {example} differs by {error}");
         }
         let summed = engine.gradient().to_vec();
-        engine
-            .sum(&setting.parameters, &examples, LOSS, 3)
-            .expect("a step");
+        engine.sum(&setting.parameters, &examples, LOSS, 3).expect("a step");
         let error = relative_error(engine.gradient(), &summed);
         assert!(error <= TOLERANCE, "{case}: plain sum differs by {error}");
     }

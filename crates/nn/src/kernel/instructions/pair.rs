@@ -46,9 +46,6 @@ impl<V: Vector> Vector for Pair<V> {
 
     #[inline(always)]
     fn accumulate(self, left: Self, right: Self) -> Self {
-        Pair(
-            self.0.accumulate(left.0, right.0),
-            self.1.accumulate(left.1, right.1),
-        )
+        Pair(self.0.accumulate(left.0, right.0), self.1.accumulate(left.1, right.1))
     }
 }

@@ -65,18 +65,10 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                 for channel in group.start * LANES..self.in_channels.min(group.end * LANES) {
                     let products = flat(self.products);
                     let first = (channel - group.start * LANES) * LANES;
-                    let from = Place {
-                        first,
-                        row: TILE * position,
-                        column: position,
-                    };
+                    let from = Place { first, row: TILE * position, column: position };
                     let first = channel * self.out_channels + out_panel * LANES;
                     if width == LANES {
-                        let to = Place {
-                            first,
-                            row: TAPS * tap,
-                            column: tap,
-                        };
+                        let to = Place { first, row: TAPS * tap, column: tap };
                         transform::<F, I::Vector, TILE, TAPS>(
                             products,
                             from,
@@ -87,11 +79,7 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                         );
                         continue;
                     }
-                    let to = Place {
-                        first: 0,
-                        row: TAPS * LANES,
-                        column: LANES,
-                    };
+                    let to = Place { first: 0, row: TAPS * LANES, column: LANES };
                     let flat_patch = patch.as_flattened_mut().as_flattened_mut();
                     transform::<F, I::Vector, TILE, TAPS>(
                         products,
@@ -104,11 +92,7 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                     for (index, patch) in patch.as_flattened().iter().enumerate() {
                         let gradient = &mut self.gradient[index * tap + first..][..width];
                         for (gradient, patch) in gradient.iter_mut().zip(patch) {
-                            *gradient = if self.mode == Mode::Add {
-                                *gradient + patch
-                            } else {
-                                *patch
-                            };
+                            *gradient = if self.mode == Mode::Add { *gradient + patch } else { *patch };
                         }
                     }
                 }
@@ -128,9 +112,7 @@ fn outer<I: InstructionSet>(input: &[Line], upstream: &[Line], products: &mut [L
             rows::<I::Wide, 5>(input, upstream, products, 6);
             rows::<I::Wide, 5>(input, upstream, products, 11);
         }
-        _ => (0..LANES)
-            .step_by(2)
-            .for_each(|first| rows::<I::Wide, 2>(input, upstream, products, first)),
+        _ => (0..LANES).step_by(2).for_each(|first| rows::<I::Wide, 2>(input, upstream, products, first)),
     }
 }
 

@@ -31,20 +31,13 @@ impl Grid {
     #[inline(always)]
     pub(super) fn corner(&self, tile: usize) -> (usize, usize, usize) {
         let (example, tile) = (tile / self.tiles(), tile % self.tiles());
-        (
-            example,
-            tile / self.tiles_wide * self.step,
-            tile % self.tiles_wide * self.step,
-        )
+        (example, tile / self.tiles_wide * self.step, tile % self.tiles_wide * self.step)
     }
 
     /// Where the channels of a pixel start; nothing if it lies outside of the image.
     #[inline(always)]
     pub(super) fn pixel(&self, example: usize, row: usize, column: usize) -> Option<usize> {
-        let (row, column) = (
-            row.wrapping_sub(self.overhang),
-            column.wrapping_sub(self.overhang),
-        );
+        let (row, column) = (row.wrapping_sub(self.overhang), column.wrapping_sub(self.overhang));
         (row < self.height && column < self.width)
             .then(|| ((example * self.height + row) * self.width + column) * self.channels)
     }

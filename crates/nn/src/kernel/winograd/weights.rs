@@ -65,16 +65,8 @@ fn transform_block<F: Transform<TAPS, TILE>, V: Vector, const TAPS: usize, const
 ) {
     let position = transformed.len() / (TILE * TILE);
     let lanes = LANES * LANES;
-    let from = Place {
-        first: 0,
-        row: TAPS * lanes,
-        column: lanes,
-    };
-    let to = Place {
-        first,
-        row: TILE * position,
-        column: position,
-    };
+    let from = Place { first: 0, row: TAPS * lanes, column: lanes };
+    let to = Place { first, row: TILE * position, column: position };
     let block = flat(block.as_flattened().as_flattened());
     transform::<F, V, TAPS, TILE>(block, from, transformed, to, lanes, Mode::Overwrite);
 }

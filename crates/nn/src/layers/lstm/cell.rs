@@ -80,16 +80,8 @@ pub fn backward(
     let hidden_gradient = back.hidden_gradient.as_chunks::<COLUMNS>().0;
     let cell_gradient = back.cell_gradient.as_chunks_mut::<COLUMNS>().0;
     let gates = input.iter_mut().zip(forget).zip(candidate).zip(output);
-    let sums = input_sum
-        .iter_mut()
-        .zip(forget_sum)
-        .zip(candidate_sum)
-        .zip(output_sum);
-    let states = before
-        .iter()
-        .zip(squashed)
-        .zip(hidden_gradient)
-        .zip(cell_gradient);
+    let sums = input_sum.iter_mut().zip(forget_sum).zip(candidate_sum).zip(output_sum);
+    let states = before.iter().zip(squashed).zip(hidden_gradient).zip(cell_gradient);
     let rows = rows.values.chunks_mut(rows.stride);
     for (((gates, sums), states), row) in gates.zip(sums).zip(states).zip(rows) {
         let (((input, forget), candidate), output) = gates;
@@ -105,14 +97,10 @@ pub fn backward(
             output[unit] = hidden * squashed * (o * (1.0 - o));
             cell_gradient[unit] = cell * f;
         }
-        for (place, (gradient, sum)) in [
-            (input, input_sum),
-            (forget, forget_sum),
-            (candidate, candidate_sum),
-            (output, output_sum),
-        ]
-        .into_iter()
-        .enumerate()
+        for (place, (gradient, sum)) in
+            [(input, input_sum), (forget, forget_sum), (candidate, candidate_sum), (output, output_sum)]
+                .into_iter()
+                .enumerate()
         {
             row[place * gate_stride..][..COLUMNS].copy_from_slice(gradient);
             for unit in 0..COLUMNS {

@@ -81,11 +81,7 @@ fn pack(
     panels: &mut [f32],
 ) {
     for (panel, piece) in row.as_chunks::<COLUMNS>().0.iter().enumerate() {
-        let factor = if panel < groups {
-            hidden_factor
-        } else {
-            input_factor
-        };
+        let factor = if panel < groups { hidden_factor } else { input_factor };
         let target = &mut panels[(panel * depth + term) * COLUMNS..][..COLUMNS];
         scale_into(target, factor, piece);
     }
@@ -107,11 +103,7 @@ impl Block {
             let (panel, column) = sizes.place(first + index);
             *source = (panel * layout.panel_stride() + column) as u32;
         }
-        Block {
-            first,
-            count,
-            sources,
-        }
+        Block { first, count, sources }
     }
 
     /// Adds the product of the rows' gates with one panel to some columns of a weight tensor.

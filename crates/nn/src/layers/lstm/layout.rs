@@ -94,13 +94,7 @@ impl Layout {
             Purpose::Plain => (sizes.steps, sizes.steps + 1, 1),
             Purpose::PerExample => (sizes.steps, sizes.steps + 1, sizes.steps),
         };
-        Layout {
-            sizes,
-            batch: pass.batch,
-            gate_slots,
-            state_slots,
-            gradient_slots,
-        }
+        Layout { sizes, batch: pass.batch, gate_slots, state_slots, gradient_slots }
     }
 
     /// Values between two panels of gates: an odd number of cache lines, or a column of panels would fall into a few
@@ -134,14 +128,7 @@ impl Layout {
         let (cells, tape) = tape.split_at_mut(cells);
         let (squashed, tape) = tape.split_at_mut(squashed);
         let (sums, tape) = tape.split_at_mut(sums);
-        Areas {
-            gates,
-            rows,
-            cells,
-            squashed,
-            sums,
-            gradients: &mut tape[..gradients],
-        }
+        Areas { gates, rows, cells, squashed, sums, gradients: &mut tape[..gradients] }
     }
 
     /// Values between the gate gradients of two examples: again an odd number of cache lines.
@@ -194,9 +181,7 @@ pub fn gates_of<'a>(
         let start = layout.gate(gate * sizes.groups() + group, step);
         start..start + layout.block()
     };
-    gates
-        .get_disjoint_mut([range(0), range(1), range(2), range(3)])
-        .expect("panels of different gates")
+    gates.get_disjoint_mut([range(0), range(1), range(2), range(3)]).expect("panels of different gates")
 }
 
 /// The sums of the four gates of a group, at once.
@@ -205,6 +190,5 @@ pub fn sums_of<'a>(sizes: &Sizes, layout: &Layout, sums: &'a mut [f32], group: u
         let start = (gate * sizes.groups() + group) * layout.block();
         start..start + layout.block()
     };
-    sums.get_disjoint_mut([range(0), range(1), range(2), range(3)])
-        .expect("panels of different gates")
+    sums.get_disjoint_mut([range(0), range(1), range(2), range(3)]).expect("panels of different gates")
 }

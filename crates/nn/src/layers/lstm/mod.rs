@@ -31,24 +31,13 @@ pub struct Lstm {
 impl Lstm {
     /// A layer of `features` hidden units that passes on the last hidden state, or that of every step if `sequence`.
     pub fn new(context: &Context, features: usize, sequence: bool) -> Result<Lstm> {
-        let Shape::Sequence {
-            steps,
-            features: inputs,
-        } = context.input
-        else {
+        let Shape::Sequence { steps, features: inputs } = context.input else {
             return context.refuse("it takes a sequence of feature vectors");
         };
         if features == 0 {
             return context.refuse("it needs at least one hidden unit");
         }
-        Ok(Lstm {
-            sizes: Sizes {
-                steps,
-                inputs,
-                units: features,
-            },
-            sequence,
-        })
+        Ok(Lstm { sizes: Sizes { steps, inputs, units: features }, sequence })
     }
 
     /// Steps whose hidden state is passed on, and the place of a step among them.
@@ -72,14 +61,7 @@ impl Layer for Lstm {
 
     fn output(&self) -> Shape {
         let Sizes { steps, units, .. } = self.sizes;
-        if self.sequence {
-            Shape::Sequence {
-                steps,
-                features: units,
-            }
-        } else {
-            Shape::Vector(units)
-        }
+        if self.sequence { Shape::Sequence { steps, features: units } } else { Shape::Vector(units) }
     }
 
     fn tensors(&self) -> Vec<Tensor> {
@@ -139,11 +121,7 @@ impl Layer for Lstm {
             }
             // The hidden state before the first step is zero and need not be multiplied.
             let skip = if step == 0 { padded } else { 0 };
-            let left = Left {
-                values: &rows[skip..],
-                rows: batch,
-                stride: row,
-            };
+            let left = Left { values: &rows[skip..], rows: batch, stride: row };
             for group in 0..groups {
                 let panels_len = 4 * self.sizes.forward_panel();
                 products(
@@ -163,14 +141,8 @@ impl Layer for Lstm {
                     .cells
                     .get_disjoint_mut([layout.cell(step, group), layout.cell(step + 1, group)])
                     .expect("two steps");
-                let kept = Kept {
-                    cell: after,
-                    squashed: &mut tape.squashed[layout.squashed(step, group)],
-                };
-                let hidden = Strided {
-                    values: &mut next_rows[group * COLUMNS..],
-                    stride: row,
-                };
+                let kept = Kept { cell: after, squashed: &mut tape.squashed[layout.squashed(step, group)] };
+                let hidden = Strided { values: &mut next_rows[group * COLUMNS..], stride: row };
                 cell::forward(gates, before, kept, hidden);
             }
             if let Some(place) = self.output_place(step) {
@@ -212,10 +184,7 @@ impl Layer for Lstm {
                         let target =
                             &mut hidden_gradient[group * layout.block() + example * COLUMNS..][..range.len()];
                         let upstream = &upstream[place * units..][range];
-                        target
-                            .iter_mut()
-                            .zip(upstream)
-                            .for_each(|(target, value)| *target += value);
+                        target.iter_mut().zip(upstream).for_each(|(target, value)| *target += value);
                     }
                 }
             }
@@ -241,27 +210,12 @@ impl Layer for Lstm {
                 stride: layout.gradient_stride(),
             };
             if step > 0 {
-                let place = Output {
-                    row_stride: COLUMNS,
-                    panel_stride: layout.block(),
-                    columns: padded,
-                };
+                let place = Output { row_stride: COLUMNS, panel_stride: layout.block(), columns: padded };
                 products(left, prepared.hidden, 0, None, hidden_gradient, place);
             }
             if let Some(downstream) = &mut downstream {
-                let place = Output {
-                    row_stride: steps * inputs,
-                    panel_stride: COLUMNS,
-                    columns: inputs,
-                };
-                products(
-                    left,
-                    prepared.input,
-                    0,
-                    None,
-                    &mut downstream[step * inputs..],
-                    place,
-                );
+                let place = Output { row_stride: steps * inputs, panel_stride: COLUMNS, columns: inputs };
+                products(left, prepared.input, 0, None, &mut downstream[step * inputs..], place);
             }
         }
     }
@@ -319,15 +273,7 @@ impl Layer for Lstm {
         let (weight_input, gradient) = gradient.split_at_mut(4 * units * inputs);
         let (weight_hidden, biases) = gradient.split_at_mut(4 * units * units);
         let weights = [weight_input, weight_hidden];
-        gradient::accumulate(
-            &self.sizes,
-            &layout,
-            tape.gates,
-            tape.rows,
-            factors,
-            weights,
-            memory.scratch,
-        );
+        gradient::accumulate(&self.sizes, &layout, tape.gates, tape.rows, factors, weights, memory.scratch);
         for (index, bias) in biases.chunks_exact_mut(4 * units).enumerate() {
             for panel in 0..self.sizes.panels() {
                 let (gate, group) = (panel / self.sizes.groups(), panel % self.sizes.groups());

@@ -48,9 +48,7 @@ pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vec
         }
     }
     // Rounding can push the norm of a vanishing gradient below zero; NaN must pass.
-    norms
-        .map(|norms| norms.iter().sum())
-        .map(|norm| if norm < 0.0 { 0.0 } else { norm })
+    norms.map(|norms| norms.iter().sum()).map(|norm| if norm < 0.0 { 0.0 } else { norm })
 }
 
 /// Entries of a symmetric matrix that one product stands for: two below the diagonal, none above it or beyond the end.

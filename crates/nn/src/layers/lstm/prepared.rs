@@ -58,12 +58,7 @@ impl Sizes {
         let (forward, prepared) = prepared.split_at(forward);
         let (bias, prepared) = prepared.split_at(bias);
         let (hidden, prepared) = prepared.split_at(hidden);
-        Prepared {
-            forward,
-            bias,
-            hidden,
-            input: &prepared[..input],
-        }
+        Prepared { forward, bias, hidden, input: &prepared[..input] }
     }
 
     /// Cuts the parameters into PyTorch's tensors.
@@ -72,12 +67,7 @@ impl Sizes {
         let (weight_input, parameters) = parameters.split_at(gates * self.inputs);
         let (weight_hidden, parameters) = parameters.split_at(gates * self.units);
         let (bias_input, bias_hidden) = parameters.split_at(gates);
-        Tensors {
-            weight_input,
-            weight_hidden,
-            bias_input,
-            bias_hidden,
-        }
+        Tensors { weight_input, weight_hidden, bias_input, bias_hidden }
     }
 
     /// Arranges the parameters.
@@ -119,10 +109,7 @@ impl Sizes {
 
     /// Writes one row of a matrix into row `target` of its panels.
     fn spread(&self, row: &[f32], target: usize, panels: &mut [f32]) {
-        for (panel, values) in panels
-            .chunks_exact_mut(self.backward_panel())
-            .zip(row.chunks(COLUMNS))
-        {
+        for (panel, values) in panels.chunks_exact_mut(self.backward_panel()).zip(row.chunks(COLUMNS)) {
             panel[target * COLUMNS..][..values.len()].copy_from_slice(values);
         }
     }

@@ -4,3 +4,8 @@ pub mod bench;
 pub mod mechanism;
 pub mod noise;
 pub mod optimizer;
+
+/// Runs the examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -324,7 +324,7 @@ fn share(count: usize, threads: usize, index: usize) -> std::ops::Range<usize> {
 /// Examples a thread handles at once: as many as stay close in memory, but enough that reading the weights again for
 /// every micro-batch does not show.
 fn micro_batch(network: &Network, plan: &Plan, purpose: Purpose) -> usize {
-    const SMALL: usize = 3 << 19;
+    const SMALL: usize = 2 << 20;
     const VALUE: usize = size_of::<f32>();
     let budget = SMALL + 3 * VALUE * network.parameter_len();
     (budget / (VALUE * plan.example_len(network, purpose)).max(1)).clamp(1, 128)

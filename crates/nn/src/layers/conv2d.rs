@@ -1,13 +1,14 @@
 //! Convolution over images, by [gather products](crate::kernel::gather): no patches are copied.
 
 use crate::error::Result;
-use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::kernel::elementwise::squared_norm;
 use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
 use crate::layers::Context;
-use crate::layers::patch_gram;
+use crate::layers::kept::Kept;
 use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
+use crate::layers::{patch_gram, pixel_bias};
 use crate::limits;
 use crate::shape::Shape;
 
@@ -133,11 +134,19 @@ impl Conv2d {
         pass.purpose == Purpose::PerExample && !self.gram
     }
 
+    fn bias_len(&self) -> usize {
+        if self.bias { self.outputs } else { 0 }
+    }
+
+    /// Values of an example's padded image on the tape; none if there is no border.
+    fn border_len(&self) -> usize {
+        if self.is_padded() { self.padded_len() } else { 0 }
+    }
+
     /// Values on the tape for each example: its padded image, then its kept gradient.
     fn tape_block(&self, pass: &Pass) -> usize {
-        let padded = if self.is_padded() { self.padded_len() } else { 0 };
-        let kept = if self.keeps(pass) { self.weight_len() + self.outputs } else { 0 };
-        padded + kept
+        let kept = if self.keeps(pass) { self.weight_len() + self.bias_len() } else { 0 };
+        self.border_len() + kept
     }
 
     /// Copies an image into the middle of its padded place; the border is zero since the tape was made.
@@ -300,8 +309,7 @@ impl Layer for Conv2d {
                     patch_gram::squared_norm(&self.window, self.groups, own, upstream, memory.scratch);
                 &mut memory.scratch[..self.outputs]
             } else {
-                let padded_len = if self.is_padded() { self.padded_len() } else { 0 };
-                let (padded, kept) = memory.tape[example * block..][..block].split_at_mut(padded_len);
+                let (padded, kept) = memory.tape[example * block..][..block].split_at_mut(self.border_len());
                 let image = if self.is_padded() { padded } else { own };
                 let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
                 let panels = &mut *memory.scratch;
@@ -318,9 +326,7 @@ impl Layer for Conv2d {
                 bias_gradient
             };
             if self.bias {
-                bias_gradient.fill(0.0);
-                upstream.chunks_exact(self.outputs).for_each(|pixel| add(bias_gradient, pixel));
-                bias_norms[example] = squared_norm(bias_gradient);
+                bias_norms[example] = pixel_bias::example_gradient(upstream, bias_gradient);
             }
         }
     }
@@ -334,20 +340,13 @@ impl Layer for Conv2d {
         gradient: &mut [f32],
         memory: Memory,
     ) {
-        let (weight, bias) = gradient.split_at_mut(self.weight_len());
         let block = self.tape_block(pass);
         if self.keeps(pass) {
-            let kept_len = self.weight_len() + self.outputs;
-            for example in factors.examples() {
-                let kept = &memory.tape[(example + 1) * block - kept_len..(example + 1) * block];
-                let (kept_weight, kept_bias) = kept.split_at(self.weight_len());
-                add_scaled(weight, factors.at(0, example), kept_weight);
-                if self.bias {
-                    add_scaled(bias, factors.at(1, example), kept_bias);
-                }
-            }
+            let (first, weight_len, bias_len) = (self.border_len(), self.weight_len(), self.bias_len());
+            Kept { tape: memory.tape, block, first, weight_len, bias_len }.accumulate(factors, gradient);
             return;
         }
+        let (weight, bias) = gradient.split_at_mut(self.weight_len());
         let (images, image_len) =
             if self.is_padded() { (&*memory.tape, block) } else { (input, self.window.input_len()) };
         let examples = factors.examples();
@@ -368,11 +367,7 @@ impl Layer for Conv2d {
             first += count;
         }
         if self.bias {
-            for example in examples {
-                let upstream = &upstream[example * self.output_len()..][..self.output_len()];
-                let factor = factors.at(1, example);
-                upstream.chunks_exact(self.outputs).for_each(|pixel| add_scaled(bias, factor, pixel));
-            }
+            pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Depthwise convolution: every channel has a filter of its own, so channels are what runs in parallel.
 
 use crate::kernel::channels::{strip, strips};
-use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::kernel::elementwise::squared_norm;
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layers::kept::Kept;
+use crate::layers::pixel_bias;
 use crate::layers::window::Window;
 use crate::shape::Shape;
 use multiversion::multiversion;
@@ -30,7 +32,8 @@ impl DepthwiseConv2d {
 
     /// Values on the tape for each example: the gradients of weight and bias, small enough to keep.
     fn block(&self, pass: &Pass) -> usize {
-        if pass.purpose == Purpose::PerExample { self.weight_len() + self.window.channels } else { 0 }
+        let bias = if self.bias { self.window.channels } else { 0 };
+        if pass.purpose == Purpose::PerExample { self.weight_len() + bias } else { 0 }
     }
 }
 
@@ -214,13 +217,12 @@ impl Layer for DepthwiseConv2d {
             input.chunks_exact(self.window.input_len()).zip(upstream.chunks_exact(self.output_len()));
         let blocks = memory.tape.chunks_exact_mut(self.block(pass));
         for (example, ((input, upstream), block)) in examples.zip(blocks).enumerate() {
-            block.fill(0.0);
             let (weight, bias) = block.split_at_mut(self.weight_len());
+            weight.fill(0.0);
             weight_gradient(&self.window, input, upstream, 1.0, weight);
             weight_norms[example] = squared_norm(weight);
             if self.bias {
-                upstream.chunks_exact(self.window.channels).for_each(|pixel| add(bias, pixel));
-                bias_norms[example] = squared_norm(bias);
+                bias_norms[example] = pixel_bias::example_gradient(upstream, bias);
             }
         }
     }
@@ -234,27 +236,20 @@ impl Layer for DepthwiseConv2d {
         gradient: &mut [f32],
         memory: Memory,
     ) {
+        if pass.purpose == Purpose::PerExample {
+            let (block, weight_len) = (self.block(pass), self.weight_len());
+            let bias_len = block - weight_len;
+            Kept { tape: memory.tape, block, first: 0, weight_len, bias_len }.accumulate(factors, gradient);
+            return;
+        }
         let (weight, bias) = gradient.split_at_mut(self.weight_len());
         for example in factors.examples() {
-            let weight_factor = factors.at(0, example);
-            let bias_factor = if self.bias { factors.at(1, example) } else { 0.0 };
-            if pass.purpose == Purpose::PerExample {
-                let kept = &memory.tape[example * self.block(pass)..][..self.block(pass)];
-                let (kept_weight, kept_bias) = kept.split_at(self.weight_len());
-                add_scaled(weight, weight_factor, kept_weight);
-                if self.bias {
-                    add_scaled(bias, bias_factor, kept_bias);
-                }
-                continue;
-            }
             let input = &input[example * self.window.input_len()..][..self.window.input_len()];
             let upstream = &upstream[example * self.output_len()..][..self.output_len()];
-            weight_gradient(&self.window, input, upstream, weight_factor, weight);
-            if self.bias {
-                upstream
-                    .chunks_exact(self.window.channels)
-                    .for_each(|pixel| add_scaled(bias, bias_factor, pixel));
-            }
+            weight_gradient(&self.window, input, upstream, factors.at(0, example), weight);
+        }
+        if self.bias {
+            pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
         }
     }
 }

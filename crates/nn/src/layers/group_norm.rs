@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
 use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
-use crate::layers::affine::{self, EPSILON, Kept};
+use crate::layers::affine::{self, EPSILON};
+use crate::layers::kept::Kept;
 use crate::shape::Shape;
 
 /// Group normalisation of images, or of vectors as images of one pixel. It never looks at another example.
@@ -49,7 +50,8 @@ impl GroupNorm {
     }
 
     fn kept<'a>(&self, tape: &'a [f32]) -> Kept<'a> {
-        Kept { tape, block: self.block(), channels: self.channels }
+        let (weight_len, bias_len) = (self.channels, self.channels);
+        Kept { tape, block: self.block(), first: 0, weight_len, bias_len }
     }
 
     /// Mean and inverse deviation of every group.
@@ -198,7 +200,7 @@ impl Layer for GroupNorm {
         norms: &mut [f32],
         memory: Memory,
     ) {
-        self.kept(memory.tape).squared_norms(pass.batch, norms);
+        affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 
     fn accumulate(

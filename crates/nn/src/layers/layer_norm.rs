@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::kernel::elementwise::{dot, squared_norm, sum};
 use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
-use crate::layers::affine::{self, EPSILON, Kept};
+use crate::layers::affine::{self, EPSILON};
+use crate::layers::kept::Kept;
 use crate::shape::Shape;
 use multiversion::multiversion;
 
@@ -39,7 +40,8 @@ impl LayerNorm {
     }
 
     fn kept<'a>(&self, tape: &'a [f32]) -> Kept<'a> {
-        Kept { tape, block: self.block(), channels: self.features }
+        let (weight_len, bias_len) = (self.features, self.features);
+        Kept { tape, block: self.block(), first: 0, weight_len, bias_len }
     }
 
     fn scale<'a>(&self, weights: &Weights<'a>) -> Option<&'a [f32]> {
@@ -163,7 +165,7 @@ impl Layer for LayerNorm {
         norms: &mut [f32],
         memory: Memory,
     ) {
-        self.kept(memory.tape).squared_norms(pass.batch, norms);
+        affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 
     fn accumulate(

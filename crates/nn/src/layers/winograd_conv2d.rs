@@ -1,12 +1,13 @@
 //! Convolution with stride one and a 3x3 or 5x5 window, by [Winograd's algorithm](crate::kernel::winograd).
 
-use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::kernel::elementwise::{add, squared_norm};
 use crate::kernel::line::{lines, lines_mut};
 use crate::kernel::winograd::Winograd;
 use crate::kernel::{LANES, Line};
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
-use crate::layers::patch_gram;
+use crate::layers::kept::Kept;
 use crate::layers::window::Window;
+use crate::layers::{patch_gram, pixel_bias};
 use crate::shape::Shape;
 
 /// The same layer as [`Conv2d`](crate::layers::conv2d::Conv2d), for the windows that Winograd's algorithm serves.
@@ -63,9 +64,13 @@ impl WinogradConv2d {
         pass.purpose == Purpose::PerExample && !self.gram
     }
 
+    fn bias_len(&self) -> usize {
+        if self.bias { self.outputs } else { 0 }
+    }
+
     /// Kept values of an example: the gradients of the weights and, if there is one, of the bias.
     fn kept_len(&self) -> usize {
-        self.weight_len() + if self.bias { self.outputs } else { 0 }
+        self.weight_len() + self.bias_len()
     }
 
     fn scratch<'a>(&self, scratch: &'a mut [f32]) -> &'a mut [Line] {
@@ -153,9 +158,7 @@ impl Layer for WinogradConv2d {
                 bias_gradient
             };
             if self.bias {
-                bias_gradient.fill(0.0);
-                pixels.chunks_exact(self.outputs).for_each(|pixel| add(bias_gradient, pixel));
-                bias_norms[example] = squared_norm(bias_gradient);
+                bias_norms[example] = pixel_bias::example_gradient(pixels, bias_gradient);
             }
         }
     }
@@ -169,26 +172,16 @@ impl Layer for WinogradConv2d {
         gradient: &mut [f32],
         memory: Memory,
     ) {
-        let (weight, bias) = gradient.split_at_mut(self.weight_len());
         if self.keeps(pass) {
-            for example in factors.examples() {
-                let kept = &memory.tape[example * self.kept_len()..][..self.kept_len()];
-                let (kept_weight, kept_bias) = kept.split_at(self.weight_len());
-                add_scaled(weight, factors.at(0, example), kept_weight);
-                if self.bias {
-                    add_scaled(bias, factors.at(1, example), kept_bias);
-                }
-            }
+            let (block, weight_len, bias_len) = (self.kept_len(), self.weight_len(), self.bias_len());
+            Kept { tape: memory.tape, block, first: 0, weight_len, bias_len }.accumulate(factors, gradient);
             return;
         }
+        let (weight, bias) = gradient.split_at_mut(self.weight_len());
         let scratch = self.scratch(memory.scratch);
         self.winograd.weight_gradient(input, upstream, factors.examples(), factors.of(0), weight, scratch);
         if self.bias {
-            for example in factors.examples() {
-                let pixels = &upstream[example * self.output_len()..][..self.output_len()];
-                let factor = factors.at(1, example);
-                pixels.chunks_exact(self.outputs).for_each(|pixel| add_scaled(bias, factor, pixel));
-            }
+            pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
         }
     }
 }

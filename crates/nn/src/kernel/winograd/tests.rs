@@ -140,7 +140,8 @@ fn errors(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: 
 }
 
 fn check(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: u64) {
-    let tolerance = if shape.height.min(shape.width) < 2 * shape.kernel { TOLERANCE_AT_EDGES } else { TOLERANCE };
+    let tolerance =
+        if shape.height.min(shape.width) < 2 * shape.kernel { TOLERANCE_AT_EDGES } else { TOLERANCE };
     for error in errors(shape, examples, factors, seed) {
         assert!(error < tolerance, "relative error {error:e} for {shape:?}");
     }

@@ -9,10 +9,7 @@
 //! `δ(ε) = Σ_{ℓ>ε} g(ℓ) e^{C − θℓ} (1 − e^{ε−ℓ}) = e^{C − θε} Σ_{ℓ>ε} g(ℓ) w(ℓ)` with weights w in [0, 1], so an
 //! error of total size x in g is an error of at most e^{C − θε} x in δ(ε). Three errors are added up:
 //!
-//! * **Fourier rounding.** Every output of a fast Fourier transform of length n is a sum of inputs, each
-//!   multiplied by at most log₂ n rounded twiddle factors and passed through as many additions, so its error is at
-//!   most c·u·log₂ n times the sum of the absolute inputs. A transform z of total mass one with error e becomes
-//!   z^T with error at most `T e (|z| + e)^{T−1}`; the logarithm, argument and exponential add a few u·T.
+//! * **Fourier rounding**, bounded in [`Spectrum`].
 //! * **Wrap-around.** Tilted mass outside of the window lands inside it. Chernoff bounds at two further tilts
 //!   limit it. For the upper bound it only adds; for the lower bound it is subtracted.
 //! * **Mass above the window** is missing from the upper bound; the same Chernoff bound covers it, because
@@ -22,23 +19,12 @@
 
 use super::discretise::{Discrete, ON_GRID};
 use super::plan::Plan;
-use realfft::RealFftPlanner;
-use realfft::num_complex::Complex;
-use std::cell::RefCell;
-use std::f64::consts::TAU;
+use super::spectrum::Spectrum;
 
 /// Bound on the relative error of one grid mass and of its share in a normaliser.
 const MASS_ERROR: f64 = 4e-13;
 /// Rounding errors per level of a transform: a complex multiplication, its twiddle factor and an addition.
 const TRANSFORM_ERROR: f64 = 6.0 * f64::EPSILON;
-/// Fourier coefficients below e^−90 of the largest are left out; the error of doing so is below 2n e^−90.
-const NEGLIGIBLE: f64 = -90.0;
-
-thread_local! {
-    /// Twiddle factors are worth keeping between transforms of the same length.
-    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
-}
-
 /// The composed loss of all steps.
 pub(crate) struct Composed {
     /// Sum of the offsets of all steps.
@@ -76,52 +62,28 @@ impl Composed {
         let first = ((plan.low - offset) / plan.step).floor() as i64;
         let top = offset + (first + size as i64) as f64 * plan.step;
         let bottom = offset + first as f64 * plan.step;
-        let levels = (size as f64).log2().ceil();
-        let input_error = TRANSFORM_ERROR * levels;
+        let input_error = TRANSFORM_ERROR * (size as f64).log2().ceil();
 
         let mut log_scale = 0.0;
         let (mut above, mut below) = (-plan.upper_tilt * top, -plan.lower_tilt * bottom);
         let mut total_count = 0.0;
         let mut log_finite = 0.0;
-        let half = size / 2 + 1;
-        let mut logs = vec![Complex::new(0.0, 0.0); half];
-        let mut relative_errors = vec![0.0; half];
-        PLANNER.with_borrow_mut(|planner| {
-            let forward = planner.plan_fft_forward(size);
-            let mut spectrum = forward.make_output_vec();
-            let mut scratch = forward.make_scratch_vec();
-            for (part, count) in parts {
-                let logs_of_masses: Vec<f64> = part.masses.iter().map(|mass| mass.ln()).collect();
-                let loss = |place: usize| part.offset + (part.first + place as i64) as f64 * plan.step;
-                let cumulant = |tilt: f64| cumulant(&logs_of_masses, tilt, loss);
-                let own = cumulant(plan.tilt);
-                log_scale += count * own;
-                above += count * (cumulant(plan.tilt + plan.upper_tilt) - own);
-                below += count * (cumulant(plan.tilt + plan.lower_tilt) - own);
-                total_count += count;
-                log_finite += count * (-part.infinite).ln_1p();
-
-                let mut tilted = vec![0.0; size];
-                for (place, log_mass) in logs_of_masses.iter().enumerate() {
-                    let index = (part.first + place as i64).rem_euclid(size as i64);
-                    tilted[index as usize] += (log_mass + plan.tilt * loss(place) - own).exp();
-                }
-                forward
-                    .process_with_scratch(&mut tilted, &mut spectrum, &mut scratch)
-                    .expect("buffers come from the plan");
-                for ((log, error), &z) in logs.iter_mut().zip(&mut relative_errors).zip(&spectrum) {
-                    if log.re < NEGLIGIBLE {
-                        continue;
-                    }
-                    let (magnitude, angle) = (z.norm(), z.arg());
-                    log.re += count * magnitude.ln();
-                    log.im = (log.im + count * angle) % TAU;
-                    let rounding = 4.0 * f64::EPSILON * (1.0 + angle.abs() + magnitude.ln().abs());
-                    *error += count * (input_error / magnitude + rounding);
-                }
-            }
-        });
-        let (masses, transform_error) = transform_back(&logs, &relative_errors, size, first);
+        let mut spectrum = Spectrum::new(size);
+        for (part, count) in parts {
+            let logs_of_masses: Vec<f64> = part.masses.iter().map(|mass| mass.ln()).collect();
+            let loss = |place: usize| part.offset + (part.first + place as i64) as f64 * plan.step;
+            let cumulant = |tilt: f64| cumulant(&logs_of_masses, tilt, loss);
+            let own = cumulant(plan.tilt);
+            log_scale += count * own;
+            above += count * (cumulant(plan.tilt + plan.upper_tilt) - own);
+            below += count * (cumulant(plan.tilt + plan.lower_tilt) - own);
+            total_count += count;
+            log_finite += count * (-part.infinite).ln_1p();
+            let weigh = |(place, log_mass): (usize, &f64)| (log_mass + plan.tilt * loss(place) - own).exp();
+            let tilted: Vec<f64> = logs_of_masses.iter().enumerate().map(weigh).collect();
+            spectrum.multiply(part.first, &tilted, *count, input_error);
+        }
+        let (masses, transform_error) = spectrum.transform_back(first, input_error);
         let (above, below) = (above.exp(), below.exp());
         Composed {
             offset,
@@ -178,10 +140,15 @@ impl Composed {
             let lower = upper - self.step;
             let (scale, offset) = self.scale(upper, side);
             let at_lower = scale * (with - (-self.step).exp() * without) + offset;
-            if at_lower <= delta {
-                if side == Side::Upper {
-                    answer = Some(lower.max(0.0));
-                }
+            // Written so that a bound lost to overflow (NaN) never counts as proof.
+            let proved = match side {
+                Side::Upper => at_lower <= delta,
+                Side::Lower => at_lower > delta,
+            };
+            if side == Side::Upper && proved {
+                answer = Some(lower.max(0.0));
+            }
+            if proved == (side == Side::Upper) {
                 return lower > 0.0;
             }
             // Delta crosses the target inside this cell, where it is scale·(with − e^{ε − upper}·without) + offset.
@@ -237,42 +204,6 @@ fn cumulant(logs: &[f64], tilt: f64, loss: impl Fn(usize) -> f64) -> f64 {
     let exponent = |place: usize| logs[place] + tilt * loss(place);
     let largest = (0..logs.len()).map(exponent).fold(f64::NEG_INFINITY, f64::max);
     largest + (0..logs.len()).map(|place| (exponent(place) - largest).exp()).sum::<f64>().ln()
-}
-
-/// The composed masses, rotated so that the lowest loss of the window comes first, and the bound on the sum of
-/// their absolute errors.
-fn transform_back(logs: &[Complex<f64>], relative_errors: &[f64], size: usize, first: i64) -> (Vec<f64>, f64) {
-    PLANNER.with_borrow_mut(|planner| {
-        let inverse = planner.plan_fft_inverse(size);
-        let mut spectrum = inverse.make_input_vec();
-        let mut error = 2.0 * size as f64 * NEGLIGIBLE.exp();
-        let mut magnitudes = 0.0;
-        for ((z, log), relative) in spectrum.iter_mut().zip(logs).zip(relative_errors) {
-            if log.re < NEGLIGIBLE {
-                *z = Complex::new(0.0, 0.0);
-                continue;
-            }
-            let magnitude = log.re.exp();
-            *z = Complex::from_polar(magnitude, log.im);
-            // |Π(z + e)^n − Π z^n| ≤ Π(|z| + e)^n · Σ n e/(|z| + e), and the product is at most |z^n| e^{Σ n e/|z|}.
-            error += 2.0 * magnitude * relative.min(700.0) * relative.min(700.0).exp();
-            magnitudes += 2.0 * magnitude;
-        }
-        // Real signals have real coefficients at both ends of the half spectrum.
-        spectrum[0].im = 0.0;
-        if size.is_multiple_of(2) {
-            spectrum[size / 2].im = 0.0;
-        }
-        error += TRANSFORM_ERROR * (size as f64).log2().ceil() * magnitudes;
-        let mut output = inverse.make_output_vec();
-        inverse.process(&mut spectrum, &mut output).expect("buffers come from the plan");
-        let scale = 1.0 / size as f64;
-        for value in &mut output {
-            *value = (*value * scale).max(0.0);
-        }
-        output.rotate_left(first.rem_euclid(size as i64) as usize);
-        (output, error)
-    })
 }
 
 /// The smallest even length with factors 2, 3 and 5 only: these transforms are fast.

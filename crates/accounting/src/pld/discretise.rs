@@ -143,7 +143,7 @@ impl Cells {
         let heights = heights(&masses, self.step);
         let mut lowered = vec![0.0_f64; masses.len()];
         for (place, (whole, (lower, upper))) in self.whole().zip(&self.halves).enumerate() {
-            if upper.right <= 0.5 * heights[place + 1] {
+            if upper.right <= heights[place + 1] {
                 lowered[place] = lowered[place].max(lower.left);
                 lowered[place + 1] = upper.right;
             } else {

@@ -7,6 +7,7 @@ mod discretise;
 mod pair;
 mod plan;
 mod replace_one;
+mod spectrum;
 
 use crate::accountant::{Accountant, Price, Standing, check_all, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
@@ -25,8 +26,8 @@ const RELATIVE_TOLERANCE: f64 = 0.005;
 const ABSOLUTE_TOLERANCE: f64 = 0.002;
 /// The first grid aims for this share of the tolerance.
 const AIM: f64 = 0.25;
-/// How often the step is halved at most.
-const REFINEMENTS: u32 = 4;
+/// How often the guess or the grid is improved at most.
+const REFINEMENTS: u32 = 7;
 
 /// Privacy loss distributions, composed by Fourier transform.
 ///
@@ -62,22 +63,33 @@ impl Accountant for Pld {
         let directions = Direction::of(self.name(), composition, adjacency)?;
         let mut price = Price { epsilon: 0.0, lower: Some(0.0), note: None };
         for direction in &directions {
-            let (lower, upper) = direction.epsilon(delta);
+            if direction.largest_loss() <= price.lower.unwrap_or(0.0) {
+                // Adding a record to a rare sample can lose at most T·ln(1/(1 − q)): often less than is certain.
+                continue;
+            }
+            let (lower, upper) = direction.epsilon(delta, price.lower.unwrap_or(0.0));
             price.epsilon = price.epsilon.max(upper);
             price.lower = Some(price.lower.unwrap_or(0.0).max(lower));
         }
+        let lower = price.lower.unwrap_or(0.0);
         // Both are proofs, so the smaller one is: Rényi accounting has no grid and wins in some extreme corners.
         if let Ok(renyi) = rdp::Rdp.price(composition, adjacency, delta) {
             if renyi.epsilon < price.epsilon {
-                price.note = Some("the Rényi bound is below the grid's upper end here and is reported".into());
-                price.epsilon = renyi.epsilon;
+                price.epsilon = renyi.epsilon.max(lower);
             }
         }
-        if price.epsilon.is_infinite() && price.note.is_none() {
+        if price.epsilon.is_infinite() {
             price.note = Some("the probability of an unbounded loss reaches delta".into());
+        } else if price.note.is_none() && price.epsilon - lower > tolerance(lower) {
+            price.note = Some("so small a delta meets the limits of double precision: the bracket is wide".into());
         }
         Ok(price)
     }
+}
+
+/// How wide a bracket around this epsilon may be.
+fn tolerance(epsilon: f64) -> f64 {
+    (RELATIVE_TOLERANCE * epsilon).max(ABSOLUTE_TOLERANCE)
 }
 
 /// One direction of the adjacency: the pairs of all steps and their counts.
@@ -136,6 +148,17 @@ impl Direction {
         (1e-6 * delta / self.steps()).ln()
     }
 
+    /// No loss of the whole composition exceeds this.
+    fn largest_loss(&self) -> f64 {
+        let top = |pair: &Pair| {
+            let (atoms, infinite) = pair.atoms();
+            let atom = atoms.iter().map(|atom| atom.0).fold(f64::NEG_INFINITY, f64::max);
+            let continuous = pair.support().map_or(f64::NEG_INFINITY, |support| support.1);
+            if infinite > 0.0 { f64::INFINITY } else { atom.max(continuous) }
+        };
+        self.pairs.iter().map(|(pair, count)| count * top(pair)).sum()
+    }
+
     fn sketches(&self, log_tail: f64) -> Sketches {
         Sketches(self.pairs.iter().map(|(pair, count)| (pair.sketch(log_tail), *count)).collect())
     }
@@ -156,33 +179,34 @@ impl Direction {
         }
     }
 
-    /// Lower and upper bound on epsilon.
-    fn epsilon(&self, delta: f64) -> (f64, f64) {
+    /// Lower and upper bound on epsilon. It need not be known closely once it is certain to lie below `floor`.
+    fn epsilon(&self, delta: f64, floor: f64) -> (f64, f64) {
         if let Some(mu) = self.gaussian() {
             let exact = gdp::epsilon(mu, delta);
             return (exact * (1.0 - 1e-9), exact);
         }
         let log_tail = self.log_tail(delta);
         let sketches = self.sketches(log_tail);
-        let tolerance = |epsilon: f64| (RELATIVE_TOLERANCE * epsilon).max(ABSOLUTE_TOLERANCE);
         let mut guess = sketches.epsilon(delta);
-        let mut aim = AIM;
+        let mut fineness = 1.0;
+        let mut finest = 0.0;
         let mut bracket = (0.0_f64, f64::INFINITY);
         for _ in 0..=REFINEMENTS {
-            let mut plan = sketches.plan(guess, aim * tolerance(guess));
+            let mut plan = sketches.plan(guess, AIM * tolerance(guess), fineness);
             plan.step = self.aligned(plan.step);
             let cells = self.cells(&sketches, plan.step, log_tail);
             let upper = compose(&cells, Cells::pessimistic, &plan).epsilon(delta, Side::Upper);
             let lower = compose(&cells, Cells::optimistic, &plan).epsilon(delta, Side::Lower);
             bracket = (bracket.0.max(lower.unwrap_or(0.0)), bracket.1.min(upper.unwrap_or(f64::INFINITY)));
-            if bracket.1 - bracket.0 <= tolerance(bracket.0) {
+            if bracket.1 - bracket.0 <= tolerance(bracket.0) || bracket.1 <= floor || plan.step == finest {
                 break;
             }
-            if bracket.1 < 0.8 * guess {
-                // The first guess was far off: what is known now is worth more than a finer grid.
+            finest = plan.step;
+            if bracket.1 < 0.7 * guess {
+                // The guess was far off: what is known now is worth more than a finer grid.
                 guess = bracket.1;
             } else {
-                aim *= 0.25;
+                fineness *= 0.5;
             }
         }
         bracket
@@ -221,7 +245,7 @@ impl Direction {
         let rough = self.sketches(-60.0).delta(epsilon).clamp(1e-300, 1.0);
         let log_tail = self.log_tail(1e-3 * rough);
         let sketches = self.sketches(log_tail);
-        let mut plan = sketches.plan(epsilon, AIM * (RELATIVE_TOLERANCE * epsilon).max(ABSOLUTE_TOLERANCE));
+        let mut plan = sketches.plan(epsilon, AIM * tolerance(epsilon), 1.0);
         plan.step = self.aligned(plan.step);
         let cells = self.cells(&sketches, plan.step, log_tail);
         (

@@ -23,6 +23,10 @@ pub(crate) struct Plan {
 
 /// Tilted mass outside of the window that a plan aims for, in nats.
 const OUTSIDE: f64 = 27.6;
+/// Smallest Fourier transform: below this nothing is gained.
+const FEWEST_POINTS: f64 = 2048.0;
+/// Coarsest step, so that exponentials of a few steps stay tame.
+const COARSEST: f64 = 0.5;
 /// Largest Fourier transform.
 const MOST_POINTS: f64 = (1 << 20) as f64;
 /// Largest number of cells of one step's loss.
@@ -55,7 +59,7 @@ impl Sketches {
     /// A plan for the whole distribution, as the trade-off curve needs it.
     pub(crate) fn plan_untilted(&self) -> Plan {
         let variance = self.spread(0.0).0;
-        self.plan(f64::NEG_INFINITY, (1e-3 * variance).max(1e-9))
+        self.plan(f64::NEG_INFINITY, (1e-3 * variance).max(1e-9), 1.0)
     }
 
     /// Rough epsilon at `delta`: the Rényi bound of the sketch.
@@ -82,16 +86,17 @@ impl Sketches {
         low
     }
 
-    /// A plan for answers near `epsilon` whose grid errors should stay below `tolerance`.
-    pub(crate) fn plan(&self, epsilon: f64, tolerance: f64) -> Plan {
+    /// A plan for answers near `epsilon` whose grid errors should stay below `tolerance`; `fineness` below one asks
+    /// for a finer grid than that needs.
+    pub(crate) fn plan(&self, epsilon: f64, tolerance: f64, fineness: f64) -> Plan {
         let tilt = self.tilt(epsilon);
         let (log_scale, mean) = self.cumulant(tilt);
         let (spread, widest) = self.spread(tilt);
         let base = (2.0 * OUTSIDE / spread.max(f64::MIN_POSITIVE)).sqrt();
         // (loss bound, extra tilt) on each side, over a range of tilts around the Gaussian choice.
         let (mut high, mut low) = ((f64::INFINITY, base), (f64::NEG_INFINITY, base));
-        for power in -8..=4 {
-            let extra = base * f64::exp2(0.5 * f64::from(power));
+        for power in -10..=8 {
+            let extra = base * f64::exp2(f64::from(power));
             let above = (self.cumulant(tilt + extra).0 - log_scale + OUTSIDE) / extra;
             let below = (log_scale - self.cumulant(tilt - extra).0 - OUTSIDE) / extra;
             if above < high.0 {
@@ -102,7 +107,9 @@ impl Sketches {
             }
         }
         let margin = 0.02 * (high.0 - low.0) + 1e-12 * mean.abs();
-        let step = self.step(tilt, 0.35 * tolerance).max((high.0 - low.0) / MOST_POINTS).max(widest / MOST_CELLS);
+        let width = high.0 - low.0;
+        let step = self.step(tilt, 0.35 * tolerance).min(width / FEWEST_POINTS).min(COARSEST);
+        let step = (fineness * step).max(width / MOST_POINTS).max(widest / MOST_CELLS);
         Plan {
             tilt,
             low: low.0 - margin - 2.0 * step,

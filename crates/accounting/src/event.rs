@@ -172,6 +172,33 @@ impl Event {
         }
     }
 
+    /// The same with every noise multiplier in the tree multiplied by `factor`: a schedule, scaled as a whole.
+    pub fn with_noise_scaled(&self, factor: f64) -> Event {
+        let inner = |event: &Event| Box::new(event.with_noise_scaled(factor));
+        match self {
+            Event::Gaussian { noise_multiplier } => Event::gaussian(noise_multiplier * factor),
+            Event::Laplace { noise_multiplier } => Event::laplace(noise_multiplier * factor),
+            Event::PoissonSampled { sample_rate, event } => {
+                Event::PoissonSampled { sample_rate: *sample_rate, event: inner(event) }
+            }
+            Event::SampledWithoutReplacement { sample_rate, event } => {
+                Event::SampledWithoutReplacement { sample_rate: *sample_rate, event: inner(event) }
+            }
+            Event::PartitionedEpoch { assignment, event } => {
+                Event::PartitionedEpoch { assignment: *assignment, event: inner(event) }
+            }
+            Event::Compose { events } => {
+                Event::Compose { events: events.iter().map(|event| event.with_noise_scaled(factor)).collect() }
+            }
+            Event::Repeat { count, event } => Event::Repeat { count: *count, event: inner(event) },
+            Event::RandomisedResponse { .. }
+            | Event::PureDp { .. }
+            | Event::ApproximateDp { .. }
+            | Event::Claimed { .. }
+            | Event::NonPrivate => self.clone(),
+        }
+    }
+
     /// The kind as it is spelled in JSON.
     pub fn kind(&self) -> &'static str {
         match self {

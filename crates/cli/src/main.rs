@@ -1,5 +1,11 @@
 //! The `muffle` binary: parse, check, call, print.
 
+mod account;
+mod atomic_file;
+mod calibrate;
+mod plot;
+mod run_arguments;
+
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -15,13 +21,19 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Account(account::Account),
+    Calibrate(calibrate::Calibrate),
+}
 
 /// Bad input ends with this code, as bad arguments do in clap.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let result: CommandResult = match Arguments::parse().command {};
+    let result: CommandResult = match Arguments::parse().command {
+        Command::Account(command) => command.run(),
+        Command::Calibrate(command) => command.run(),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -75,7 +75,7 @@ impl Accountant for Pld {
         // Both are proofs, so the smaller one is: Rényi accounting has no grid and wins in some extreme corners.
         if let Ok(renyi) = rdp::Rdp.price(composition, adjacency, delta) {
             if renyi.epsilon < price.epsilon {
-                price.epsilon = renyi.epsilon.max(lower);
+                price.epsilon = renyi.epsilon;
             }
         }
         if price.epsilon.is_infinite() {

@@ -61,7 +61,7 @@ pub fn noise_multiplier(
     event: impl Fn(f64) -> Event,
 ) -> Result<Calibrated<f64>, AccountingError> {
     // In terms of the inverse, more of the parameter costs more, as for the other searches.
-    let search = Search { parameter: "noise multiplier", lowest: 1e-8, highest: 1e3, whole: false };
+    let search = Search { parameter: "noise multiplier", range: "[0.001, 1e8]", lowest: 1e-8, highest: 1e3, whole: false };
     let found = search.largest(accountant, target, &|precision| event(1.0 / precision))?;
     Ok(Calibrated { value: 1.0 / found.value, epsilon: found.epsilon })
 }
@@ -72,7 +72,8 @@ pub fn sample_rate(
     target: &Target,
     event: impl Fn(f64) -> Event,
 ) -> Result<Calibrated<f64>, AccountingError> {
-    Search { parameter: "sample rate", lowest: 1e-12, highest: 1.0, whole: false }.largest(accountant, target, &event)
+    let search = Search { parameter: "sample rate", range: "[1e-12, 1]", lowest: 1e-12, highest: 1.0, whole: false };
+    search.largest(accountant, target, &event)
 }
 
 /// The largest number of steps that meets the target. Up to a few thousand it is exact; beyond that it may stop
@@ -82,7 +83,7 @@ pub fn steps(
     target: &Target,
     event: impl Fn(u64) -> Event,
 ) -> Result<Calibrated<u64>, AccountingError> {
-    let search = Search { parameter: "number of steps", lowest: 1.0, highest: 1e15, whole: true };
+    let search = Search { parameter: "number of steps", range: "[1, 1e15]", lowest: 1.0, highest: 1e15, whole: true };
     let found = search.largest(accountant, target, &|steps| event(steps as u64))?;
     Ok(Calibrated { value: found.value as u64, epsilon: found.epsilon })
 }
@@ -90,6 +91,7 @@ pub fn steps(
 /// A search for the largest affordable value of a parameter that costs more the larger it is.
 struct Search {
     parameter: &'static str,
+    range: &'static str,
     lowest: f64,
     highest: f64,
     whole: bool,
@@ -167,7 +169,7 @@ impl Search {
             Some((value, epsilon)) => Ok(Calibrated { value, epsilon }),
             None => Err(AccountingError::Unreachable {
                 parameter: self.parameter,
-                range: format!("[{}, {}]", self.lowest, self.highest),
+                range: self.range,
                 epsilon: target.epsilon,
                 delta: target.delta,
                 detail: format!("the cheapest value costs {:.4}", too_much.map_or(f64::INFINITY, |high| high.1)),

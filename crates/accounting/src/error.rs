@@ -44,7 +44,7 @@ pub enum AccountingError {
         /// What was searched for.
         parameter: &'static str,
         /// Where it was searched.
-        range: String,
+        range: &'static str,
         /// The target.
         epsilon: f64,
         /// The target.

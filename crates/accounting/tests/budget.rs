@@ -24,8 +24,11 @@ fn calibrated_noise_meets_the_target_closely_for_every_accountant() {
                     let least = if accountant.name() == "strong_composition" { 0.5 } else { 0.999 };
                     assert!(price <= epsilon && price >= least * epsilon, "{} {epsilon} {found:?}", accountant.name());
                 }
-                // Published formulas end where their conditions do.
-                Err(error) => assert_eq!(accountant.name(), "zcdp_random_sampling", "{error}"),
+                // The published formula ends where its condition does; 32 moments cannot go below ln(1/δ)/32.
+                Err(error) => {
+                    let limited = ["zcdp_random_sampling", "moments"].contains(&accountant.name());
+                    assert!(limited && epsilon < 1.0, "{}: {error}", accountant.name());
+                }
             }
         }
     }
@@ -85,9 +88,9 @@ fn an_adaptive_budget_stops_in_time() {
     let (order, expected) = rdp::best_order(&composition, Adjacency::AddRemove, 1e-5).unwrap();
     let mut budget = Budget::adaptive(target(expected), order).unwrap();
     let mut taken = 0;
-    // The noise reacts to something private: halved after every hundred steps, raised again later.
+    // The noise reacts to something private: lowered after every hundred steps, raised again later.
     for step in 0.. {
-        let noise = if step % 200 < 100 { 1.5 } else { 0.8 };
+        let noise = if step % 200 < 100 { 1.2 } else { 0.95 };
         let event = Event::gaussian(noise).poisson_sampled(0.01);
         if !budget.fits(&event).unwrap() {
             assert!(budget.spend(&event).is_err());

@@ -59,7 +59,7 @@ impl Sketches {
     /// A plan for the whole distribution, as the trade-off curve needs it.
     pub(crate) fn plan_untilted(&self) -> Plan {
         let variance = self.spread(0.0).0;
-        self.plan(f64::NEG_INFINITY, (1e-3 * variance).max(1e-9), 1.0)
+        self.plan(f64::NEG_INFINITY, 1e-3 * variance, 1.0)
     }
 
     /// Rough epsilon at `delta`: the Rényi bound of the sketch.
@@ -108,7 +108,9 @@ impl Sketches {
         }
         let margin = 0.02 * (high.0 - low.0) + 1e-12 * mean.abs();
         let width = high.0 - low.0;
-        let step = self.step(tilt, 0.35 * tolerance).min(width / FEWEST_POINTS).min(COARSEST);
+        // However loose the tolerance, rounding must not change the shape for which the window was made.
+        let error = (0.35 * tolerance).min(0.05 * (1.0 + tilt) * spread);
+        let step = self.step(tilt, error).min(width / FEWEST_POINTS).min(COARSEST);
         let step = (fineness * step).max(width / MOST_POINTS).max(widest / MOST_CELLS);
         Plan {
             tilt,

@@ -32,9 +32,14 @@ fn prices(criterion: &mut Criterion) {
 }
 
 fn calibration(criterion: &mut Criterion) {
-    let target = Target { epsilon: 3.0, delta: DELTA, adjacency: Adjacency::AddRemove };
+    let target = Target {
+        epsilon: 3.0,
+        delta: DELTA,
+        adjacency: Adjacency::AddRemove,
+    };
     criterion.bench_function("calibrate noise pld", |bencher| {
-        bencher.iter(|| calibrate::noise_multiplier(&Pld, black_box(&target), |noise| training(noise, 10_000)));
+        bencher
+            .iter(|| calibrate::noise_multiplier(&Pld, black_box(&target), |noise| training(noise, 10_000)));
     });
     criterion.bench_function("calibrate steps pld", |bencher| {
         bencher.iter(|| calibrate::steps(&Pld, black_box(&target), |steps| training(1.0, steps)));

@@ -41,12 +41,20 @@ pub struct Price {
 impl Price {
     /// A price without a lower bound.
     pub fn upper(epsilon: f64) -> Price {
-        Price { epsilon: epsilon.max(0.0), lower: None, note: None }
+        Price {
+            epsilon: epsilon.max(0.0),
+            lower: None,
+            note: None,
+        }
     }
 
     /// No finite bound, and why.
     pub fn infinite(reason: impl Into<String>) -> Price {
-        Price { epsilon: f64::INFINITY, lower: None, note: Some(reason.into()) }
+        Price {
+            epsilon: f64::INFINITY,
+            lower: None,
+            note: Some(reason.into()),
+        }
     }
 }
 
@@ -81,7 +89,11 @@ pub trait Accountant: Sync {
         }
         check_all(self.name(), &composition, adjacency)?;
         if composition.steps.is_empty() {
-            return Ok(Price { epsilon: 0.0, lower: Some(0.0), note: None });
+            return Ok(Price {
+                epsilon: 0.0,
+                lower: Some(0.0),
+                note: None,
+            });
         }
         self.price(&composition, adjacency, delta)
     }
@@ -118,7 +130,12 @@ pub(crate) fn refuse(
     adjacency: Adjacency,
     remedy: &'static str,
 ) -> AccountingError {
-    AccountingError::Refused { accountant, mechanism: mechanism.to_string(), adjacency, remedy }
+    AccountingError::Refused {
+        accountant,
+        mechanism: mechanism.to_string(),
+        adjacency,
+        remedy,
+    }
 }
 
 /// Checks that every mechanism has a meaning under the adjacency.
@@ -127,7 +144,10 @@ pub(crate) fn check_all(
     composition: &Composition,
     adjacency: Adjacency,
 ) -> Result<(), AccountingError> {
-    composition.steps.iter().try_for_each(|step| check_meaning(accountant, &step.mechanism, adjacency))
+    composition
+        .steps
+        .iter()
+        .try_for_each(|step| check_meaning(accountant, &step.mechanism, adjacency))
 }
 
 /// Some combinations have no bound, whoever prices them.
@@ -139,10 +159,17 @@ fn check_meaning(
     let refuse = |remedy| Err(refuse(accountant, mechanism, adjacency, remedy));
     if let Release::RandomisedResponse { .. } = mechanism.release {
         if adjacency == Adjacency::AddRemove {
-            return refuse("there is one report for each record, so their number is public; use replace_one or zero_out");
+            return refuse(
+                "there is one report for each record, so their number is public; use replace_one or zero_out",
+            );
         }
-        if matches!(mechanism.sampling, Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. }) {
-            return refuse("a report shows that its record was sampled, so sampling hides nothing; drop the sampling");
+        if matches!(
+            mechanism.sampling,
+            Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. }
+        ) {
+            return refuse(
+                "a report shows that its record was sampled, so sampling hides nothing; drop the sampling",
+            );
         }
     }
     match (mechanism.sampling, adjacency) {
@@ -151,12 +178,24 @@ fn check_meaning(
         (Sampling::WithoutReplacement { .. }, Adjacency::AddRemove) => {
             refuse("a fixed batch size fixes the number of records; use replace_one or zero_out")
         }
-        (Sampling::Partitioned { assignment: Assignment::BallsAndBins }, _) => Ok(()),
         (
-            Sampling::Partitioned { assignment: Assignment::Reshuffled },
+            Sampling::Partitioned {
+                assignment: Assignment::BallsAndBins,
+            },
+            _,
+        ) => Ok(()),
+        (
+            Sampling::Partitioned {
+                assignment: Assignment::Reshuffled,
+            },
             Adjacency::ReplaceOne | Adjacency::ZeroOut,
         ) => Ok(()),
-        (Sampling::Partitioned { assignment: Assignment::Reshuffled }, Adjacency::AddRemove) => refuse(
+        (
+            Sampling::Partitioned {
+                assignment: Assignment::Reshuffled,
+            },
+            Adjacency::AddRemove,
+        ) => refuse(
             "removing a record shifts all later ones into other batches; use zero_out, replace_one, \
              or the balls_and_bins assignment",
         ),

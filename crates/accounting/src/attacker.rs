@@ -31,7 +31,10 @@ pub fn best_attacks(
     adjacency: Adjacency,
     false_positive_rates: &[f64],
 ) -> Result<Vec<Attack>, AccountingError> {
-    let attack = |fpr: f64, tpr: f64| Attack { fpr, tpr: tpr.clamp(fpr, 1.0) };
+    let attack = |fpr: f64, tpr: f64| Attack {
+        fpr,
+        tpr: tpr.clamp(fpr, 1.0),
+    };
     let composition = Composition::of(event)?;
     if composition.unbounded.is_some() {
         return Ok(false_positive_rates.iter().map(|&fpr| attack(fpr, 1.0)).collect());
@@ -44,19 +47,37 @@ pub fn best_attacks(
         Ok(directions) => {
             let mut rates = vec![0.0_f64; false_positive_rates.len()];
             for direction in directions {
-                for (rate, one) in rates.iter_mut().zip(direction.true_positive_rates(false_positive_rates)) {
+                for (rate, one) in rates
+                    .iter_mut()
+                    .zip(direction.true_positive_rates(false_positive_rates))
+                {
                     *rate = rate.max(one);
                 }
             }
-            Ok(false_positive_rates.iter().zip(rates).map(|(&fpr, rate)| attack(fpr, rate)).collect())
+            Ok(false_positive_rates
+                .iter()
+                .zip(rates)
+                .map(|(&fpr, rate)| attack(fpr, rate))
+                .collect())
         }
         // Some mechanisms have a Rényi bound only; it gives a coarser curve of the same kind.
         Err(refusal) => {
             let deltas = (1..60).map(|place| f64::exp2(-0.5 * f64::from(place)));
-            let point = |delta| Rdp.price(&composition, adjacency, delta).map(|price| (price.epsilon, delta));
+            let point = |delta| {
+                Rdp.price(&composition, adjacency, delta)
+                    .map(|price| (price.epsilon, delta))
+            };
             let curve: Vec<(f64, f64)> = deltas.map(point).collect::<Result<_, _>>().map_err(|_| refusal)?;
-            let bound = |fpr: f64| curve.iter().map(|(epsilon, delta)| epsilon.exp() * fpr + delta).fold(1.0, f64::min);
-            Ok(false_positive_rates.iter().map(|&fpr| attack(fpr, bound(fpr))).collect())
+            let bound = |fpr: f64| {
+                curve
+                    .iter()
+                    .map(|(epsilon, delta)| epsilon.exp() * fpr + delta)
+                    .fold(1.0, f64::min)
+            };
+            Ok(false_positive_rates
+                .iter()
+                .map(|&fpr| attack(fpr, bound(fpr)))
+                .collect())
         }
     }
 }

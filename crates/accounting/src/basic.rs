@@ -54,14 +54,19 @@ impl Accountant for BasicComposition {
         for step in &composition.steps {
             let rate = amplification(self.name(), &step.mechanism, adjacency)?;
             let alone = match step.mechanism.release {
-                Release::Gaussian { noise_multiplier } => {
-                    gdp::epsilon(adjacency.sensitivity() / noise_multiplier, (share / rate).min(1.0))
-                }
+                Release::Gaussian { noise_multiplier } => gdp::epsilon(
+                    adjacency.sensitivity() / noise_multiplier,
+                    (share / rate).min(1.0),
+                ),
                 Release::Laplace { noise_multiplier } => adjacency.sensitivity() / noise_multiplier,
                 Release::RandomisedResponse { epsilon, .. } | Release::Proved { epsilon, .. } => epsilon,
             };
             // Where the exponential overflows, amplification is left out, which only raises the bound.
-            let amplified = if alone > 700.0 { alone } else { (rate * alone.exp_m1()).ln_1p() };
+            let amplified = if alone > 700.0 {
+                alone
+            } else {
+                (rate * alone.exp_m1()).ln_1p()
+            };
             total += step.count as f64 * amplified;
         }
         Ok(Price::upper(total * (1.0 + 1e-12)))
@@ -78,11 +83,17 @@ fn amplification(
         (Sampling::Full | Sampling::Partitioned { .. }, _) => Ok(1.0),
         (Sampling::Poisson { sample_rate }, Adjacency::AddRemove | Adjacency::ZeroOut) => Ok(sample_rate),
         (Sampling::WithoutReplacement { sample_rate }, Adjacency::ReplaceOne) => Ok(sample_rate),
-        (Sampling::Poisson { .. }, Adjacency::ReplaceOne) => {
-            Err(refuse(accountant, mechanism, adjacency, "amplification is for add_remove; use pld"))
-        }
-        (Sampling::WithoutReplacement { .. }, Adjacency::ZeroOut | Adjacency::AddRemove) => {
-            Err(refuse(accountant, mechanism, adjacency, "amplification is for replace_one; use rdp"))
-        }
+        (Sampling::Poisson { .. }, Adjacency::ReplaceOne) => Err(refuse(
+            accountant,
+            mechanism,
+            adjacency,
+            "amplification is for add_remove; use pld",
+        )),
+        (Sampling::WithoutReplacement { .. }, Adjacency::ZeroOut | Adjacency::AddRemove) => Err(refuse(
+            accountant,
+            mechanism,
+            adjacency,
+            "amplification is for replace_one; use rdp",
+        )),
     }
 }

@@ -61,7 +61,14 @@ impl Budget {
     /// # Guarantee
     /// After any sequence of accepted steps, `accountant` prices the ledger at no more than the target.
     pub fn preset(target: Target, accountant: &'static dyn Accountant) -> Budget {
-        Budget { target, ledger: empty(), rule: Rule::Preset { accountant, cleared: None } }
+        Budget {
+            target,
+            ledger: empty(),
+            rule: Rule::Preset {
+                accountant,
+                cleared: None,
+            },
+        }
     }
 
     /// A budget for steps whose noise may be chosen from earlier private outputs.
@@ -70,7 +77,7 @@ impl Budget {
     /// choice.
     ///
     /// # Source
-    /// Feldman and Zrnic 2021, Theorem 3.1; Lécuyer 2021: adaptively chosen mechanisms stopped before their Rényi
+    /// Feldman and Zrnic 2021; Lécuyer 2021: adaptively chosen mechanisms stopped before their Rényi
     /// costs at one fixed order exceed a limit satisfy that limit at that order.
     ///
     /// # Guarantee
@@ -82,7 +89,15 @@ impl Budget {
         // The largest log moment that converts to the target at this order: the conversion is linear in it.
         let unit = conversion::improved(1e6, order, target.delta);
         let limit = 1e6 - (unit - target.epsilon) * (order - 1.0);
-        Ok(Budget { target, ledger: empty(), rule: Rule::Adaptive { order, limit: limit.max(0.0), spent: 0.0 } })
+        Ok(Budget {
+            target,
+            ledger: empty(),
+            rule: Rule::Adaptive {
+                order,
+                limit: limit.max(0.0),
+                spent: 0.0,
+            },
+        })
     }
 
     /// Whether `step` can still be taken. Asking costs nothing.
@@ -99,10 +114,11 @@ impl Budget {
                 Ok(if left.is_nan() { 0 } else { left.max(0.0) as u64 })
             }
             Rule::Preset { accountant, cleared } => {
-                if let Some((known, count)) = cleared {
-                    if known == step && *count > 0 {
-                        return Ok(*count);
-                    }
+                if let Some((known, count)) = cleared
+                    && known == step
+                    && *count > 0
+                {
+                    return Ok(*count);
                 }
                 let after = |count: u64| {
                     let mut event = self.ledger.clone();
@@ -123,7 +139,10 @@ impl Budget {
     /// Charges `step`, or refuses it and charges nothing.
     pub fn spend(&mut self, step: &Event) -> Result<(), BudgetError> {
         if !self.fits(step)? {
-            return Err(BudgetError::Exceeded { epsilon: self.target.epsilon, delta: self.target.delta });
+            return Err(BudgetError::Exceeded {
+                epsilon: self.target.epsilon,
+                delta: self.target.delta,
+            });
         }
         match &mut self.rule {
             Rule::Adaptive { order, spent, .. } => *spent += log_moment(step, &self.target, *order)?,
@@ -145,9 +164,11 @@ impl Budget {
                 accountant.epsilon(&self.ledger, self.target.adjacency, self.target.delta)
             }
             Rule::Adaptive { spent: 0.0, .. } => Ok(Price::upper(0.0)),
-            Rule::Adaptive { order, spent, .. } => {
-                Ok(Price::upper(conversion::improved(*spent, *order, self.target.delta)))
-            }
+            Rule::Adaptive { order, spent, .. } => Ok(Price::upper(conversion::improved(
+                *spent,
+                *order,
+                self.target.delta,
+            ))),
         }
     }
 

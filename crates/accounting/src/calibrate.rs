@@ -25,7 +25,11 @@ impl Target {
         if self.epsilon > 0.0 && self.epsilon.is_finite() {
             Ok(())
         } else {
-            Err(AccountingError::out_of_range("epsilon", self.epsilon, "greater than 0"))
+            Err(AccountingError::out_of_range(
+                "epsilon",
+                self.epsilon,
+                "greater than 0",
+            ))
         }
     }
 }
@@ -61,9 +65,18 @@ pub fn noise_multiplier(
     event: impl Fn(f64) -> Event,
 ) -> Result<Calibrated<f64>, AccountingError> {
     // In terms of the inverse, more of the parameter costs more, as for the other searches.
-    let search = Search { parameter: "noise multiplier", range: "[0.001, 1e8]", lowest: 1e-8, highest: 1e3, whole: false };
+    let search = Search {
+        parameter: "noise multiplier",
+        range: "[0.001, 1e8]",
+        lowest: 1e-8,
+        highest: 1e3,
+        whole: false,
+    };
     let found = search.largest(accountant, target, &|precision| event(1.0 / precision))?;
-    Ok(Calibrated { value: 1.0 / found.value, epsilon: found.epsilon })
+    Ok(Calibrated {
+        value: 1.0 / found.value,
+        epsilon: found.epsilon,
+    })
 }
 
 /// The largest sample rate that meets the target.
@@ -72,7 +85,13 @@ pub fn sample_rate(
     target: &Target,
     event: impl Fn(f64) -> Event,
 ) -> Result<Calibrated<f64>, AccountingError> {
-    let search = Search { parameter: "sample rate", range: "[1e-12, 1]", lowest: 1e-12, highest: 1.0, whole: false };
+    let search = Search {
+        parameter: "sample rate",
+        range: "[1e-12, 1]",
+        lowest: 1e-12,
+        highest: 1.0,
+        whole: false,
+    };
     search.largest(accountant, target, &event)
 }
 
@@ -83,9 +102,18 @@ pub fn steps(
     target: &Target,
     event: impl Fn(u64) -> Event,
 ) -> Result<Calibrated<u64>, AccountingError> {
-    let search = Search { parameter: "number of steps", range: "[1, 1e15]", lowest: 1.0, highest: 1e15, whole: true };
+    let search = Search {
+        parameter: "number of steps",
+        range: "[1, 1e15]",
+        lowest: 1.0,
+        highest: 1e15,
+        whole: true,
+    };
     let found = search.largest(accountant, target, &|steps| event(steps as u64))?;
-    Ok(Calibrated { value: found.value as u64, epsilon: found.epsilon })
+    Ok(Calibrated {
+        value: found.value as u64,
+        epsilon: found.epsilon,
+    })
 }
 
 /// A search for the largest affordable value of a parameter that costs more the larger it is.
@@ -106,14 +134,21 @@ impl Search {
     ) -> Result<Calibrated<f64>, AccountingError> {
         target.check()?;
         let price = |accountant: &dyn Accountant, value: f64| {
-            accountant.epsilon(&event(value), target.adjacency, target.delta).map(|price| price.epsilon)
+            accountant
+                .epsilon(&event(value), target.adjacency, target.delta)
+                .map(|price| price.epsilon)
         };
         // Rényi prices take microseconds: use them to find the neighbourhood, and a slope.
         let start = match price(&Rdp, 1.0) {
             Ok(_) => self.refine(target, 1.0, 0.02, &|value| price(&Rdp, value)).ok(),
             Err(_) => None,
         };
-        self.refine(target, start.map_or(1.0, |found| found.value), CLOSE_ENOUGH, &|value| price(accountant, value))
+        self.refine(
+            target,
+            start.map_or(1.0, |found| found.value),
+            CLOSE_ENOUGH,
+            &|value| price(accountant, value),
+        )
     }
 
     fn refine(
@@ -123,7 +158,8 @@ impl Search {
         close_enough: f64,
         price: &dyn Fn(f64) -> Result<f64, AccountingError>,
     ) -> Result<Calibrated<f64>, AccountingError> {
-        let rounded = |value: f64| if self.whole { value.floor() } else { value }.clamp(self.lowest, self.highest);
+        let rounded =
+            |value: f64| if self.whole { value.floor() } else { value }.clamp(self.lowest, self.highest);
         let mut affordable: Option<(f64, f64)> = None;
         let mut too_much: Option<(f64, f64)> = None;
         let mut value = rounded(start);
@@ -145,12 +181,19 @@ impl Search {
             }
             value = match (affordable, too_much) {
                 (Some(low), Some(high)) => {
-                    if (self.whole && high.0 - low.0 <= (2e-4 * low.0).max(1.0)) || high.0 <= low.0 * (1.0 + 1e-9) {
+                    if (self.whole && high.0 - low.0 <= (2e-4 * low.0).max(1.0))
+                        || high.0 <= low.0 * (1.0 + 1e-9)
+                    {
                         break;
                     }
-                    rounded(between(low, high, target.epsilon * (1.0 - 0.3 * close_enough), trials))
-                        .max(if self.whole { low.0 + 1.0 } else { low.0 })
-                        .min(if self.whole { high.0 - 1.0 } else { high.0 })
+                    rounded(between(
+                        low,
+                        high,
+                        target.epsilon * (1.0 - 0.3 * close_enough),
+                        trials,
+                    ))
+                    .max(if self.whole { low.0 + 1.0 } else { low.0 })
+                    .min(if self.whole { high.0 - 1.0 } else { high.0 })
                 }
                 (Some(low), None) => {
                     // Epsilon grows at least like a root of most parameters: a ratio of prices hints at the way to go.
@@ -172,7 +215,10 @@ impl Search {
                 range: self.range,
                 epsilon: target.epsilon,
                 delta: target.delta,
-                detail: format!("the cheapest value costs {:.4}", too_much.map_or(f64::INFINITY, |high| high.1)),
+                detail: format!(
+                    "the cheapest value costs {:.4}",
+                    too_much.map_or(f64::INFINITY, |high| high.1)
+                ),
             }),
         }
     }

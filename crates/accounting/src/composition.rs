@@ -90,7 +90,9 @@ impl Composition {
         event.validate()?;
         let mut composition = Composition::default();
         composition.collect(event, 1)?;
-        composition.steps.sort_by(|left, right| order(&left.mechanism, &right.mechanism));
+        composition
+            .steps
+            .sort_by(|left, right| order(&left.mechanism, &right.mechanism));
         composition.steps.dedup_by(|next, kept| {
             let equal = next.mechanism == kept.mechanism;
             if equal {
@@ -103,54 +105,101 @@ impl Composition {
 
     fn collect(&mut self, event: &Event, count: u64) -> Result<(), AccountingError> {
         match event {
-            Event::Gaussian { noise_multiplier } => {
-                self.push(Release::Gaussian { noise_multiplier: *noise_multiplier }, count)
-            }
-            Event::Laplace { noise_multiplier } => {
-                self.push(Release::Laplace { noise_multiplier: *noise_multiplier }, count)
-            }
-            Event::RandomisedResponse { categories, epsilon } => {
-                self.push(Release::RandomisedResponse { categories: *categories, epsilon: *epsilon }, count)
-            }
-            Event::PureDp { epsilon } => self.push(Release::Proved { epsilon: *epsilon, delta: 0.0 }, count),
-            Event::ApproximateDp { epsilon, delta } => {
-                self.push(Release::Proved { epsilon: *epsilon, delta: *delta }, count)
-            }
-            Event::PoissonSampled { sample_rate, event: inner } => {
+            Event::Gaussian { noise_multiplier } => self.push(
+                Release::Gaussian {
+                    noise_multiplier: *noise_multiplier,
+                },
+                count,
+            ),
+            Event::Laplace { noise_multiplier } => self.push(
+                Release::Laplace {
+                    noise_multiplier: *noise_multiplier,
+                },
+                count,
+            ),
+            Event::RandomisedResponse { categories, epsilon } => self.push(
+                Release::RandomisedResponse {
+                    categories: *categories,
+                    epsilon: *epsilon,
+                },
+                count,
+            ),
+            Event::PureDp { epsilon } => self.push(
+                Release::Proved {
+                    epsilon: *epsilon,
+                    delta: 0.0,
+                },
+                count,
+            ),
+            Event::ApproximateDp { epsilon, delta } => self.push(
+                Release::Proved {
+                    epsilon: *epsilon,
+                    delta: *delta,
+                },
+                count,
+            ),
+            Event::PoissonSampled {
+                sample_rate,
+                event: inner,
+            } => {
                 let mechanism = self.sampled(event, inner)?;
                 if let Some(Mechanism { sampling, release }) = mechanism {
                     let sampling = match sampling {
-                        Sampling::Full => Sampling::Poisson { sample_rate: *sample_rate },
-                        Sampling::Poisson { sample_rate: rate } => {
-                            Sampling::Poisson { sample_rate: rate * sample_rate }
-                        }
+                        Sampling::Full => Sampling::Poisson {
+                            sample_rate: *sample_rate,
+                        },
+                        Sampling::Poisson { sample_rate: rate } => Sampling::Poisson {
+                            sample_rate: rate * sample_rate,
+                        },
                         Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. } => {
                             return Err(nesting(event, inner));
                         }
                     };
-                    self.steps.push(Step { mechanism: Mechanism { sampling, release }, count });
+                    self.steps.push(Step {
+                        mechanism: Mechanism { sampling, release },
+                        count,
+                    });
                 }
             }
-            Event::SampledWithoutReplacement { sample_rate, event: inner } => {
+            Event::SampledWithoutReplacement {
+                sample_rate,
+                event: inner,
+            } => {
                 let mechanism = self.sampled(event, inner)?;
                 if let Some(Mechanism { sampling, release }) = mechanism {
                     if sampling != Sampling::Full {
                         return Err(nesting(event, inner));
                     }
-                    let sampling = Sampling::WithoutReplacement { sample_rate: *sample_rate };
-                    self.steps.push(Step { mechanism: Mechanism { sampling, release }, count });
+                    let sampling = Sampling::WithoutReplacement {
+                        sample_rate: *sample_rate,
+                    };
+                    self.steps.push(Step {
+                        mechanism: Mechanism { sampling, release },
+                        count,
+                    });
                 }
             }
-            Event::PartitionedEpoch { assignment, event: inner } => {
+            Event::PartitionedEpoch {
+                assignment,
+                event: inner,
+            } => {
                 let parts = Composition::of(inner)?;
                 self.unbounded = self.unbounded.take().or(parts.unbounded);
                 for part in parts.steps {
                     if part.mechanism.sampling != Sampling::Full {
                         return Err(nesting(event, inner));
                     }
-                    let sampling = Sampling::Partitioned { assignment: *assignment };
-                    let mechanism = Mechanism { sampling, release: part.mechanism.release };
-                    self.steps.push(Step { mechanism, count: part.count.saturating_mul(count) });
+                    let sampling = Sampling::Partitioned {
+                        assignment: *assignment,
+                    };
+                    let mechanism = Mechanism {
+                        sampling,
+                        release: part.mechanism.release,
+                    };
+                    self.steps.push(Step {
+                        mechanism,
+                        count: part.count.saturating_mul(count),
+                    });
                 }
             }
             Event::Compose { events } => {
@@ -170,7 +219,13 @@ impl Composition {
     }
 
     fn push(&mut self, release: Release, count: u64) {
-        self.steps.push(Step { mechanism: Mechanism { sampling: Sampling::Full, release }, count });
+        self.steps.push(Step {
+            mechanism: Mechanism {
+                sampling: Sampling::Full,
+                release,
+            },
+            count,
+        });
     }
 
     /// Everything done with one sample as a single mechanism. Gaussian releases on the same sample are one
@@ -187,7 +242,10 @@ impl Composition {
         let mut precision = 0.0;
         for step in &parts.steps {
             match step.mechanism {
-                Mechanism { sampling: Sampling::Full, release: Release::Gaussian { noise_multiplier } } => {
+                Mechanism {
+                    sampling: Sampling::Full,
+                    release: Release::Gaussian { noise_multiplier },
+                } => {
                     precision += step.count as f64 / (noise_multiplier * noise_multiplier);
                 }
                 Mechanism { .. } => return Err(nesting(outer, inner)),
@@ -196,8 +254,13 @@ impl Composition {
         if parts.steps.is_empty() {
             return Ok(None);
         }
-        let release = Release::Gaussian { noise_multiplier: 1.0 / f64::sqrt(precision) };
-        Ok(Some(Mechanism { sampling: Sampling::Full, release }))
+        let release = Release::Gaussian {
+            noise_multiplier: 1.0 / f64::sqrt(precision),
+        };
+        Ok(Some(Mechanism {
+            sampling: Sampling::Full,
+            release,
+        }))
     }
 }
 
@@ -217,8 +280,12 @@ fn order(left: &Mechanism, right: &Mechanism) -> Ordering {
             Sampling::Full => (0, 0.0),
             Sampling::Poisson { sample_rate } => (1, sample_rate),
             Sampling::WithoutReplacement { sample_rate } => (2, sample_rate),
-            Sampling::Partitioned { assignment: Assignment::Reshuffled } => (3, 0.0),
-            Sampling::Partitioned { assignment: Assignment::BallsAndBins } => (4, 0.0),
+            Sampling::Partitioned {
+                assignment: Assignment::Reshuffled,
+            } => (3, 0.0),
+            Sampling::Partitioned {
+                assignment: Assignment::BallsAndBins,
+            } => (4, 0.0),
         };
         let (release, first, second) = match mechanism.release {
             Release::Gaussian { noise_multiplier } => (0, noise_multiplier, 0.0),
@@ -230,7 +297,12 @@ fn order(left: &Mechanism, right: &Mechanism) -> Ordering {
     };
     let (left, right) = (key(left), key(right));
     (left.0, left.1).cmp(&(right.0, right.1)).then_with(|| {
-        left.2.iter().zip(right.2).map(|(a, b)| a.total_cmp(&b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        left.2
+            .iter()
+            .zip(right.2)
+            .map(|(a, b)| a.total_cmp(&b))
+            .find(|o| o.is_ne())
+            .unwrap_or(Ordering::Equal)
     })
 }
 
@@ -255,10 +327,14 @@ impl fmt::Display for Mechanism {
             Sampling::WithoutReplacement { .. } => {
                 write!(formatter, "{release} on a sample without replacement")
             }
-            Sampling::Partitioned { assignment: Assignment::Reshuffled } => {
+            Sampling::Partitioned {
+                assignment: Assignment::Reshuffled,
+            } => {
                 write!(formatter, "{release} in reshuffled epochs")
             }
-            Sampling::Partitioned { assignment: Assignment::BallsAndBins } => {
+            Sampling::Partitioned {
+                assignment: Assignment::BallsAndBins,
+            } => {
                 write!(formatter, "{release} in balls-and-bins epochs")
             }
         }

@@ -57,7 +57,11 @@ pub enum AccountingError {
 impl AccountingError {
     /// An argument outside its range.
     pub fn out_of_range(argument: &'static str, value: impl ToString, allowed: &'static str) -> Self {
-        AccountingError::OutOfRange { argument, value: value.to_string(), allowed }
+        AccountingError::OutOfRange {
+            argument,
+            value: value.to_string(),
+            allowed,
+        }
     }
 }
 

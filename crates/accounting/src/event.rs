@@ -122,24 +122,39 @@ impl Event {
 
     /// This event on a Poisson sample.
     pub fn poisson_sampled(self, sample_rate: f64) -> Event {
-        Event::PoissonSampled { sample_rate, event: Box::new(self) }
+        Event::PoissonSampled {
+            sample_rate,
+            event: Box::new(self),
+        }
     }
 
     /// This event on a sample of fixed size.
     pub fn sampled_without_replacement(self, sample_rate: f64) -> Event {
-        Event::SampledWithoutReplacement { sample_rate, event: Box::new(self) }
+        Event::SampledWithoutReplacement {
+            sample_rate,
+            event: Box::new(self),
+        }
     }
 
     /// This event on every batch of a partition.
     pub fn partitioned_epoch(self, assignment: Assignment) -> Event {
-        Event::PartitionedEpoch { assignment, event: Box::new(self) }
+        Event::PartitionedEpoch {
+            assignment,
+            event: Box::new(self),
+        }
     }
 
     /// This event `count` times. Repeating a repetition multiplies the counts, so the description stays one line.
     pub fn repeated(self, count: u64) -> Event {
         match self {
-            Event::Repeat { count: inner, event } => Event::Repeat { count: inner.saturating_mul(count), event },
-            event => Event::Repeat { count, event: Box::new(event) },
+            Event::Repeat { count: inner, event } => Event::Repeat {
+                count: inner.saturating_mul(count),
+                event,
+            },
+            event => Event::Repeat {
+                count,
+                event: Box::new(event),
+            },
         }
     }
 
@@ -165,7 +180,10 @@ impl Event {
             event => (1, event),
         };
         match events.last_mut() {
-            Some(Event::Repeat { count: run, event: last }) if **last == event => *run = run.saturating_add(count),
+            Some(Event::Repeat {
+                count: run,
+                event: last,
+            }) if **last == event => *run = run.saturating_add(count),
             Some(last) if *last == event => *last = event.repeated(count.saturating_add(1)),
             _ if count == 1 => events.push(event),
             _ => events.push(event.repeated(count)),
@@ -178,19 +196,28 @@ impl Event {
         match self {
             Event::Gaussian { noise_multiplier } => Event::gaussian(noise_multiplier * factor),
             Event::Laplace { noise_multiplier } => Event::laplace(noise_multiplier * factor),
-            Event::PoissonSampled { sample_rate, event } => {
-                Event::PoissonSampled { sample_rate: *sample_rate, event: inner(event) }
-            }
-            Event::SampledWithoutReplacement { sample_rate, event } => {
-                Event::SampledWithoutReplacement { sample_rate: *sample_rate, event: inner(event) }
-            }
-            Event::PartitionedEpoch { assignment, event } => {
-                Event::PartitionedEpoch { assignment: *assignment, event: inner(event) }
-            }
-            Event::Compose { events } => {
-                Event::Compose { events: events.iter().map(|event| event.with_noise_scaled(factor)).collect() }
-            }
-            Event::Repeat { count, event } => Event::Repeat { count: *count, event: inner(event) },
+            Event::PoissonSampled { sample_rate, event } => Event::PoissonSampled {
+                sample_rate: *sample_rate,
+                event: inner(event),
+            },
+            Event::SampledWithoutReplacement { sample_rate, event } => Event::SampledWithoutReplacement {
+                sample_rate: *sample_rate,
+                event: inner(event),
+            },
+            Event::PartitionedEpoch { assignment, event } => Event::PartitionedEpoch {
+                assignment: *assignment,
+                event: inner(event),
+            },
+            Event::Compose { events } => Event::Compose {
+                events: events
+                    .iter()
+                    .map(|event| event.with_noise_scaled(factor))
+                    .collect(),
+            },
+            Event::Repeat { count, event } => Event::Repeat {
+                count: *count,
+                event: inner(event),
+            },
             Event::RandomisedResponse { .. }
             | Event::PureDp { .. }
             | Event::ApproximateDp { .. }
@@ -225,7 +252,11 @@ impl Event {
             }
             Event::RandomisedResponse { categories, epsilon } => {
                 if *categories < 2 {
-                    return Err(AccountingError::out_of_range("categories", categories, "2 or more"));
+                    return Err(AccountingError::out_of_range(
+                        "categories",
+                        categories,
+                        "2 or more",
+                    ));
                 }
                 not_negative("epsilon", *epsilon)
             }
@@ -241,7 +272,11 @@ impl Event {
             Event::PoissonSampled { sample_rate, event }
             | Event::SampledWithoutReplacement { sample_rate, event } => {
                 if !(*sample_rate > 0.0 && *sample_rate <= 1.0) {
-                    return Err(AccountingError::out_of_range("sample_rate", sample_rate, "(0, 1]"));
+                    return Err(AccountingError::out_of_range(
+                        "sample_rate",
+                        sample_rate,
+                        "(0, 1]",
+                    ));
                 }
                 event.validate()
             }

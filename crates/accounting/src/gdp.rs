@@ -1,10 +1,10 @@
 //! Gaussian differential privacy: exact for Gaussian noise without sampling, an estimate with it.
 
+use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
 use crate::normal;
-use crate::Adjacency;
 
 /// Delta of a μ-GDP mechanism at `epsilon`.
 ///
@@ -47,7 +47,11 @@ pub fn epsilon(mu: f64, delta_target: f64) -> f64 {
         if middle <= lower || middle >= upper {
             break;
         }
-        if delta(mu, middle) <= delta_target { upper = middle } else { lower = middle }
+        if delta(mu, middle) <= delta_target {
+            upper = middle
+        } else {
+            lower = middle
+        }
     }
     upper * (1.0 + 1e-13)
 }
@@ -94,7 +98,12 @@ impl Accountant for Gdp {
                     Release::Gaussian { .. },
                     Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. },
                 ) => {
-                    return Err(refuse(self.name(), mechanism, adjacency, "sampled releases are not Gaussian DP; use pld or rdp"));
+                    return Err(refuse(
+                        self.name(),
+                        mechanism,
+                        adjacency,
+                        "sampled releases are not Gaussian DP; use pld or rdp",
+                    ));
                 }
                 (
                     Release::Laplace { .. } | Release::RandomisedResponse { .. } | Release::Proved { .. },
@@ -102,11 +111,22 @@ impl Accountant for Gdp {
                     | Sampling::Poisson { .. }
                     | Sampling::WithoutReplacement { .. }
                     | Sampling::Partitioned { .. },
-                ) => return Err(refuse(self.name(), mechanism, adjacency, "only Gaussian noise; use pld or rdp")),
+                ) => {
+                    return Err(refuse(
+                        self.name(),
+                        mechanism,
+                        adjacency,
+                        "only Gaussian noise; use pld or rdp",
+                    ));
+                }
             };
         }
         let epsilon = epsilon(square.sqrt(), delta);
-        Ok(Price { epsilon, lower: None, note: None })
+        Ok(Price {
+            epsilon,
+            lower: None,
+            note: None,
+        })
     }
 }
 
@@ -164,7 +184,9 @@ impl Accountant for CentralLimit {
             };
         }
         if !square.is_finite() {
-            return Ok(Price::infinite("the central-limit parameter overflows for so little noise"));
+            return Ok(Price::infinite(
+                "the central-limit parameter overflows for so little noise",
+            ));
         }
         Ok(Price::upper(epsilon(square.sqrt(), delta)))
     }
@@ -177,7 +199,11 @@ mod tests {
     #[test]
     fn printed_vectors() {
         for (mu, expected) in [(0.25, 0.92634), (0.5, 1.99309), (1.0, 4.37718), (2.0, 9.99726)] {
-            assert!((epsilon(mu, 1e-5) - expected).abs() < 6e-6, "mu {mu}: {}", epsilon(mu, 1e-5));
+            assert!(
+                (epsilon(mu, 1e-5) - expected).abs() < 6e-6,
+                "mu {mu}: {}",
+                epsilon(mu, 1e-5)
+            );
         }
     }
 
@@ -187,7 +213,10 @@ mod tests {
             for target in [1e-15, 1e-5, 0.5] {
                 let epsilon = epsilon(mu, target);
                 assert!(epsilon.is_finite() && epsilon >= 0.0);
-                assert!(delta(mu, epsilon) <= target * (1.0 + 1e-6), "mu {mu} delta {target}");
+                assert!(
+                    delta(mu, epsilon) <= target * (1.0 + 1e-6),
+                    "mu {mu} delta {target}"
+                );
             }
         }
     }

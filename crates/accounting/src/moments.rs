@@ -1,10 +1,10 @@
 //! The original moments accountant.
 
+use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Release, Sampling};
 use crate::error::AccountingError;
 use crate::rdp::sampled_gaussian;
-use crate::Adjacency;
 
 /// The largest moment that the original looks at.
 const LARGEST_MOMENT: u32 = 32;
@@ -62,10 +62,14 @@ impl Accountant for Moments {
         }
         let epsilon = |moment: u32| {
             let moment = f64::from(moment);
-            let log_moment: f64 =
-                steps.iter().map(|&(count, q, sigma)| count * sampled_gaussian::log_moment(q, sigma, moment + 1.0)).sum();
+            let log_moment: f64 = steps
+                .iter()
+                .map(|&(count, q, sigma)| count * sampled_gaussian::log_moment(q, sigma, moment + 1.0))
+                .sum();
             (log_moment - delta.ln()) / moment
         };
-        Ok(Price::upper((1..=LARGEST_MOMENT).map(epsilon).fold(f64::INFINITY, f64::min)))
+        Ok(Price::upper(
+            (1..=LARGEST_MOMENT).map(epsilon).fold(f64::INFINITY, f64::min),
+        ))
     }
 }

@@ -2,8 +2,10 @@
 
 /// Positive abscissae and weights of the five-point rule on [−1, 1]; the centre is apart.
 const CENTRE_WEIGHT: f64 = 0.568_888_888_888_888_9;
-const NODES: [(f64, f64); 2] =
-    [(0.538_469_310_105_683_1, 0.478_628_670_499_366_5), (0.906_179_845_938_664, 0.236_926_885_056_189_08)];
+const NODES: [(f64, f64); 2] = [
+    (0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
+    (0.906_179_845_938_664, 0.236_926_885_056_189_08),
+];
 
 /// Calls `visit(x, weight)` for the five points of the rule in each of `count` equal panels of an interval.
 ///

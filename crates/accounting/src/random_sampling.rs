@@ -1,9 +1,9 @@
 //! The published zCDP accountant for random sampling.
 
+use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
-use crate::Adjacency;
 
 /// zCDP for Poisson samples as Yu et al. printed it.
 ///
@@ -48,14 +48,17 @@ impl Accountant for RandomSampling {
                     release: Release::Gaussian { noise_multiplier },
                 } => {
                     if sample_rate * noise_multiplier > 1.0 / 16.0 {
-                        return refusal("it is stated for sample_rate · noise_multiplier up to 1/16; use pld or rdp");
+                        return refusal(
+                            "it is stated for sample_rate · noise_multiplier up to 1/16; use pld or rdp",
+                        );
                     }
                     rho += step.count as f64 * (sample_rate / noise_multiplier).powi(2);
                     let order = 1.0 - noise_multiplier.powi(2) * (sample_rate * noise_multiplier).ln();
                     largest_order = f64::min(largest_order, order);
                 }
                 Mechanism {
-                    sampling: Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
+                    sampling:
+                        Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
                     ..
                 } => return refusal("it is for Poisson samples; use gdp, zcdp or rdp"),
                 Mechanism {

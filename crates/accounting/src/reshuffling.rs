@@ -36,7 +36,10 @@ impl Accountant for Reshuffling {
     ) -> Result<Price, AccountingError> {
         for step in &composition.steps {
             match step.mechanism {
-                Mechanism { sampling: Sampling::Partitioned { .. }, release: Release::Gaussian { .. } } => {}
+                Mechanism {
+                    sampling: Sampling::Partitioned { .. },
+                    release: Release::Gaussian { .. },
+                } => {}
                 Mechanism {
                     sampling: Sampling::Full | Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. },
                     ..

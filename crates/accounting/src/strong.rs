@@ -1,9 +1,9 @@
 //! Strong composition, as a historical baseline.
 
+use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling, Step};
 use crate::error::AccountingError;
-use crate::Adjacency;
 
 /// Strong composition of amplified Gaussian steps, as in the script behind a published table.
 ///
@@ -38,7 +38,12 @@ impl Accountant for StrongComposition {
     ) -> Result<Price, AccountingError> {
         let [Step { mechanism, count }] = composition.steps[..] else {
             let first = composition.steps[0].mechanism;
-            return Err(refuse(self.name(), &first, adjacency, "it is for equal steps; use pld or rdp"));
+            return Err(refuse(
+                self.name(),
+                &first,
+                adjacency,
+                "it is for equal steps; use pld or rdp",
+            ));
         };
         let refusal = |remedy| Err(refuse(self.name(), &mechanism, adjacency, remedy));
         if adjacency == Adjacency::ReplaceOne {
@@ -48,7 +53,12 @@ impl Accountant for StrongComposition {
             Mechanism {
                 sampling: Sampling::Poisson { sample_rate },
                 release: Release::Gaussian { noise_multiplier },
-            } => Ok(Price::upper(epsilon(sample_rate, noise_multiplier, count as f64, delta))),
+            } => Ok(Price::upper(epsilon(
+                sample_rate,
+                noise_multiplier,
+                count as f64,
+                delta,
+            ))),
             Mechanism {
                 sampling: Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
                 ..

@@ -1,10 +1,10 @@
 //! Zero-concentrated differential privacy.
 
+use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Release, Sampling};
 use crate::error::AccountingError;
 use crate::rdp::{conversion, orders};
-use crate::Adjacency;
 
 /// The published conversion: ε = ρ + 2√(ρ ln(1/δ)).
 ///
@@ -19,7 +19,12 @@ pub fn classical_epsilon(rho: f64, delta: f64) -> f64 {
 /// # Source
 /// Canonne, Kamath and Steinke 2020, Corollary 13.
 pub fn improved_epsilon(rho: f64, delta: f64) -> f64 {
-    orders::best_order(|order| conversion::improved(rho * order * (order - 1.0), order, delta), delta, rho).1
+    orders::best_order(
+        |order| conversion::improved(rho * order * (order - 1.0), order, delta),
+        delta,
+        rho,
+    )
+    .1
 }
 
 /// ρ of everything that ran. A pure ε-DP release is ε²/2-zCDP; sampling does not lower ρ, so it is refused.
@@ -96,7 +101,10 @@ impl Accountant for Zcdp {
         adjacency: Adjacency,
         delta: f64,
     ) -> Result<Price, AccountingError> {
-        Ok(Price::upper(improved_epsilon(total_rho(self.name(), composition, adjacency)?, delta)))
+        Ok(Price::upper(improved_epsilon(
+            total_rho(self.name(), composition, adjacency)?,
+            delta,
+        )))
     }
 }
 
@@ -119,7 +127,10 @@ impl Accountant for ZcdpClassical {
         adjacency: Adjacency,
         delta: f64,
     ) -> Result<Price, AccountingError> {
-        Ok(Price::upper(classical_epsilon(total_rho(self.name(), composition, adjacency)?, delta)))
+        Ok(Price::upper(classical_epsilon(
+            total_rho(self.name(), composition, adjacency)?,
+            delta,
+        )))
     }
 }
 

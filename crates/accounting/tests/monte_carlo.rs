@@ -44,7 +44,9 @@ enum Kind {
 impl Kind {
     fn event(self) -> Event {
         match self {
-            Kind::Gaussian { q, sigma } | Kind::ReplaceOne { q, sigma } => Event::gaussian(sigma).poisson_sampled(q),
+            Kind::Gaussian { q, sigma } | Kind::ReplaceOne { q, sigma } => {
+                Event::gaussian(sigma).poisson_sampled(q)
+            }
             Kind::Laplace { q, scale } => Event::laplace(scale).poisson_sampled(q),
             Kind::Response { epsilon } => Event::PureDp { epsilon },
         }
@@ -82,11 +84,18 @@ impl Kind {
 
 fn check(name: &str, parts: &[(Kind, u64)], delta: f64, seed: u64) {
     let replaced = parts.iter().any(|part| matches!(part.0, Kind::ReplaceOne { .. }));
-    let adjacency = if replaced { Adjacency::ReplaceOne } else { Adjacency::AddRemove };
+    let adjacency = if replaced {
+        Adjacency::ReplaceOne
+    } else {
+        Adjacency::AddRemove
+    };
     let event = Event::compose(parts.iter().map(|(kind, count)| kind.event().repeated(*count)));
     let epsilon = Pld.epsilon(&event, adjacency, delta).unwrap().epsilon;
     let (lower, upper) = pld::delta(&event, adjacency, epsilon).unwrap();
-    assert!(upper <= 1.02 * delta && lower >= 0.9 * delta, "{name}: [{lower}, {upper}] for {delta}");
+    assert!(
+        upper <= 1.02 * delta && lower >= 0.9 * delta,
+        "{name}: [{lower}, {upper}] for {delta}"
+    );
     let mut random = Random(seed);
     let mut largest = (0.0, 0.0);
     for with in [true, false] {
@@ -104,13 +113,19 @@ fn check(name: &str, parts: &[(Kind, u64)], delta: f64, seed: u64) {
         }
         let mean = sum / SAMPLES as f64;
         let error = ((squares / SAMPLES as f64 - mean * mean) / SAMPLES as f64).sqrt();
-        assert!(mean <= upper + STANDARD_ERRORS * error, "{name}: simulated {mean} ± {error}, at most {upper}");
+        assert!(
+            mean <= upper + STANDARD_ERRORS * error,
+            "{name}: simulated {mean} ± {error}, at most {upper}"
+        );
         if mean > largest.0 {
             largest = (mean, error);
         }
     }
     let (mean, error) = largest;
-    assert!(mean >= lower - STANDARD_ERRORS * error, "{name}: simulated {mean} ± {error}, at least {lower}");
+    assert!(
+        mean >= lower - STANDARD_ERRORS * error,
+        "{name}: simulated {mean} ± {error}, at least {lower}"
+    );
 }
 
 #[test]
@@ -121,15 +136,37 @@ fn simulated_deltas_agree() {
     check("large noise", &[(Gaussian { q: 0.2, sigma: 5.0 }, 100)], 0.01, 3);
     check("typical", &[(Gaussian { q: 0.05, sigma: 1.0 }, 100)], 0.01, 4);
     check("rare", &[(Gaussian { q: 0.002, sigma: 0.5 }, 60)], 0.02, 5);
-    check("nearly everyone", &[(Gaussian { q: 0.95, sigma: 3.0 }, 20)], 0.01, 6);
+    check(
+        "nearly everyone",
+        &[(Gaussian { q: 0.95, sigma: 3.0 }, 20)],
+        0.01,
+        6,
+    );
     check("replace one", &[(ReplaceOne { q: 0.1, sigma: 1.0 }, 50)], 0.01, 7);
     check("laplace", &[(Laplace { q: 1.0, scale: 3.0 }, 12)], 0.02, 8);
-    check("sampled laplace", &[(Laplace { q: 0.2, scale: 1.0 }, 40)], 0.01, 9);
+    check(
+        "sampled laplace",
+        &[(Laplace { q: 0.2, scale: 1.0 }, 40)],
+        0.01,
+        9,
+    );
     check("pure", &[(Response { epsilon: 0.4 }, 30)], 0.01, 10);
-    check("two noises", &[(Gaussian { q: 0.05, sigma: 1.0 }, 40), (Gaussian { q: 0.1, sigma: 2.0 }, 40)], 0.01, 11);
+    check(
+        "two noises",
+        &[
+            (Gaussian { q: 0.05, sigma: 1.0 }, 40),
+            (Gaussian { q: 0.1, sigma: 2.0 }, 40),
+        ],
+        0.01,
+        11,
+    );
     check(
         "everything",
-        &[(Gaussian { q: 0.1, sigma: 1.0 }, 30), (Laplace { q: 1.0, scale: 4.0 }, 8), (Response { epsilon: 0.3 }, 5)],
+        &[
+            (Gaussian { q: 0.1, sigma: 1.0 }, 30),
+            (Laplace { q: 1.0, scale: 4.0 }, 8),
+            (Response { epsilon: 0.3 }, 5),
+        ],
         0.02,
         12,
     );
@@ -148,13 +185,20 @@ fn pure_composition_is_exact() {
             for lies in 0..=steps {
                 let loss = (steps as f64 - 2.0 * lies as f64) * epsilon;
                 let probability =
-                    (log_binomial + (steps - lies) as f64 * truth.ln() + lies as f64 * (1.0 - truth).ln()).exp();
+                    (log_binomial + (steps - lies) as f64 * truth.ln() + lies as f64 * (1.0 - truth).ln())
+                        .exp();
                 exact += probability * (1.0 - (at - loss).exp()).max(0.0);
                 log_binomial += ((steps - lies) as f64).ln() - ((lies + 1) as f64).ln();
             }
             let (lower, upper) = pld::delta(&event, Adjacency::AddRemove, at).unwrap();
-            assert!(lower <= exact && exact <= upper, "{epsilon} {steps} {at}: {lower} {exact} {upper}");
-            assert!(upper - lower <= 1e-5 * exact, "{epsilon} {steps} {at}: {lower} {exact} {upper}");
+            assert!(
+                lower <= exact && exact <= upper,
+                "{epsilon} {steps} {at}: {lower} {exact} {upper}"
+            );
+            assert!(
+                upper - lower <= 1e-5 * exact,
+                "{epsilon} {steps} {at}: {lower} {exact} {upper}"
+            );
         }
     }
 }

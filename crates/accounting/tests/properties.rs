@@ -2,7 +2,8 @@
 //! 1e-15 to 0.5.
 
 use muffle_accounting::{
-    Accountant, Adjacency, Assignment, Event, Price, attacker, calibrate, pld::Pld, rdp::Rdp, rdp::RdpClassical,
+    Accountant, Adjacency, Assignment, Event, Price, attacker, calibrate, pld::Pld, rdp::Rdp,
+    rdp::RdpClassical,
 };
 use proptest::prelude::*;
 
@@ -16,23 +17,33 @@ struct Setting {
 
 impl Setting {
     fn event(self) -> Event {
-        Event::gaussian(self.noise).poisson_sampled(self.rate).repeated(self.steps)
+        Event::gaussian(self.noise)
+            .poisson_sampled(self.rate)
+            .repeated(self.steps)
     }
 
     fn price(self, accountant: &dyn Accountant) -> Price {
-        let price = accountant.epsilon(&self.event(), Adjacency::AddRemove, self.delta).unwrap();
-        assert!(price.epsilon >= 0.0 && price.epsilon.is_finite(), "{self:?} {} {price:?}", accountant.name());
+        let price = accountant
+            .epsilon(&self.event(), Adjacency::AddRemove, self.delta)
+            .unwrap();
+        assert!(
+            price.epsilon >= 0.0 && price.epsilon.is_finite(),
+            "{self:?} {} {price:?}",
+            accountant.name()
+        );
         price
     }
 }
 
 fn settings() -> impl Strategy<Value = Setting> {
-    (0.0..7.0, 0.0..3.0, 0.0..7.0, 0.0..14.699).prop_map(|(rate, noise, steps, delta): (f64, f64, f64, f64)| Setting {
-        rate: 10_f64.powf(-rate),
-        noise: 0.2 * 10_f64.powf(noise),
-        steps: 10_f64.powf(steps) as u64,
-        delta: 0.5 * 10_f64.powf(-delta),
-    })
+    (0.0..7.0, 0.0..3.0, 0.0..7.0, 0.0..14.699).prop_map(
+        |(rate, noise, steps, delta): (f64, f64, f64, f64)| Setting {
+            rate: 10_f64.powf(-rate),
+            noise: 0.2 * 10_f64.powf(noise),
+            steps: 10_f64.powf(steps) as u64,
+            delta: 0.5 * 10_f64.powf(-delta),
+        },
+    )
 }
 
 proptest! {

@@ -62,7 +62,8 @@ impl Account {
         }
         if let Some(path) = &self.plot {
             let drawing = self.draw(&event, adjacency)?;
-            atomic_file::write(path, &drawing).map_err(|error| format!("--plot {}: {error}", path.display()))?;
+            atomic_file::write(path, &drawing)
+                .map_err(|error| format!("--plot {}: {error}", path.display()))?;
         }
         Ok(())
     }
@@ -71,16 +72,27 @@ impl Account {
         if let Some(path) = &self.run.events {
             return read_events(path);
         }
-        let noise = self.run.noise_multiplier.ok_or_else(|| missing("--noise-multiplier (or --events)"))?;
-        let rate = self.run.rate().ok_or_else(|| missing("--sample-rate (or --records and --batch-size)"))?;
-        let steps = self.run.step_count(rate).ok_or_else(|| missing("--steps (or --epochs)"))?;
+        let noise = self
+            .run
+            .noise_multiplier
+            .ok_or_else(|| missing("--noise-multiplier (or --events)"))?;
+        let rate = self
+            .run
+            .rate()
+            .ok_or_else(|| missing("--sample-rate (or --records and --batch-size)"))?;
+        let steps = self
+            .run
+            .step_count(rate)
+            .ok_or_else(|| missing("--steps (or --epochs)"))?;
         Ok(self.run.event(noise, rate, steps))
     }
 
     fn price(&self, event: &Event, adjacency: Adjacency) -> Result<(Vec<Row>, Vec<String>), Box<dyn Error>> {
         if let Some(name) = &self.accountant {
             let accountant = find_accountant(name)?;
-            let price = accountant.epsilon(event, adjacency, self.run.delta).map_err(|e| refusal(e, adjacency))?;
+            let price = accountant
+                .epsilon(event, adjacency, self.run.delta)
+                .map_err(|e| refusal(e, adjacency))?;
             return Ok((vec![Row { accountant, price }], Vec::new()));
         }
         let (mut rows, mut refusals, mut first) = (Vec::new(), Vec::new(), None);
@@ -135,10 +147,22 @@ impl Account {
         println!("adjacency {adjacency}, delta {}\n", self.run.delta);
         println!("  {:<22} {:>12}", "accountant", "epsilon");
         for (place, row) in rows.iter().enumerate() {
-            let mark = if Some(place) == quoted { "<- quote this one" } else { "" };
+            let mark = if Some(place) == quoted {
+                "<- quote this one"
+            } else {
+                ""
+            };
             let standing = row.accountant.standing();
-            let label = if standing == Standing::Proof { "" } else { standing.label() };
-            let line = format!("  {:<22} {:>12} {mark}{label}", row.accountant.name(), round_up(row.price.epsilon));
+            let label = if standing == Standing::Proof {
+                ""
+            } else {
+                standing.label()
+            };
+            let line = format!(
+                "  {:<22} {:>12} {mark}{label}",
+                row.accountant.name(),
+                round_up(row.price.epsilon)
+            );
             println!("{}", line.trim_end());
         }
         if !refusals.is_empty() {
@@ -151,16 +175,26 @@ impl Account {
             }
         }
         if let Some(row) = quoted.map(|place| &rows[place]) {
-            println!("{} assumes: {}", row.accountant.name(), row.accountant.assumption());
+            println!(
+                "{} assumes: {}",
+                row.accountant.name(),
+                row.accountant.assumption()
+            );
             if let Some(lower) = row.price.lower {
-                println!("Certified: the exact epsilon lies in [{:.4}, {}].", lower, round_up(row.price.epsilon));
+                println!(
+                    "Certified: the exact epsilon lies in [{:.4}, {}].",
+                    lower,
+                    round_up(row.price.epsilon)
+                );
             }
         }
         if let Some(remark) = self.run.remark() {
             println!("{remark}");
         }
         if !attacks.is_empty() {
-            println!("\nThe best possible attacker, who knows everything except whether one record was used:");
+            println!(
+                "\nThe best possible attacker, who knows everything except whether one record was used:"
+            );
             for attack in attacks {
                 println!(
                     "  accusing wrongly {:>4} % of the time, is right about at most {:.1} % of the records that were used",
@@ -169,17 +203,25 @@ impl Account {
                 );
             }
         }
-        println!("\nNot included: the choice of hyper-parameters and of the best epoch; noise is taken as exact real numbers.");
+        println!(
+            "\nNot included: the choice of hyper-parameters and of the best epoch; noise is taken as exact real numbers."
+        );
     }
 
     fn draw(&self, event: &Event, adjacency: Adjacency) -> Result<String, Box<dyn Error>> {
         let mut panels = Vec::new();
-        if let (None, Some(noise), Some(rate)) = (&self.run.events, self.run.noise_multiplier, self.run.rate()) {
+        if let (None, Some(noise), Some(rate)) =
+            (&self.run.events, self.run.noise_multiplier, self.run.rate())
+        {
             let steps = self.run.step_count(rate).unwrap_or(1);
             panels.push(plot::epsilon_against_steps(&self.run, noise, rate, steps)?);
         }
         if let Ok((_, top)) = pld::delta(event, adjacency, 0.0) {
-            panels.push(plot::delta_against_epsilon(event, adjacency, self.run.delta.min(top))?);
+            panels.push(plot::delta_against_epsilon(
+                event,
+                adjacency,
+                self.run.delta.min(top),
+            )?);
         }
         if panels.is_empty() {
             return Err("--plot: no accountant with a curve applies to this event".into());
@@ -200,7 +242,10 @@ fn refusal(error: AccountingError, adjacency: Adjacency) -> Box<dyn Error> {
 
 /// The smallest proved epsilon; the first in the list among equals.
 fn quoted(rows: &[Row]) -> Option<usize> {
-    let proofs = rows.iter().enumerate().filter(|(_, row)| row.accountant.standing() == Standing::Proof);
+    let proofs = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.accountant.standing() == Standing::Proof);
     proofs
         .filter(|(_, row)| row.price.epsilon.is_finite())
         .min_by(|left, right| left.1.price.epsilon.total_cmp(&right.1.price.epsilon))
@@ -209,7 +254,11 @@ fn quoted(rows: &[Row]) -> Option<usize> {
 
 /// Four decimals, never below the value; infinity in words.
 fn round_up(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
+    if epsilon.is_finite() {
+        format!("{:.4}", (epsilon * 1e4).ceil() / 1e4)
+    } else {
+        "infinite".into()
+    }
 }
 
 /// An event in a line of words.
@@ -226,13 +275,18 @@ fn describe(event: &Event) -> String {
             format!("{} on Poisson samples of rate {sample_rate}", describe(event))
         }
         Event::SampledWithoutReplacement { sample_rate, event } => {
-            format!("{} on samples without replacement of rate {sample_rate}", describe(event))
+            format!(
+                "{} on samples without replacement of rate {sample_rate}",
+                describe(event)
+            )
         }
         Event::PartitionedEpoch { event, .. } => format!("epochs of {} on disjoint batches", describe(event)),
         Event::Compose { events } if events.len() == 1 => describe(&events[0]),
         Event::Compose { events } => format!("{} kinds of events in sequence", events.len()),
         Event::Repeat { count, event } => format!("{count} x {}", describe(event)),
-        Event::Claimed { source, epsilon, .. } => format!("a claim of epsilon {epsilon} without proof ({source})"),
+        Event::Claimed { source, epsilon, .. } => {
+            format!("a claim of epsilon {epsilon} without proof ({source})")
+        }
         Event::NonPrivate => "an unprotected access".into(),
     }
 }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
   a schedule:   muffle calibrate --epsilon 3 --delta 1e-5 --events schedule.json   (a factor on all its noise)")]
 pub struct Calibrate {
     /// The epsilon to reach and not to exceed.
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_hyphen_values = true)]
     epsilon: f64,
 
     #[command(flatten)]
@@ -59,14 +59,22 @@ impl Calibrate {
         });
         let accountant = find_accountant(name)?;
         let adjacency = self.run.adjacency();
-        let target = Target { epsilon: self.epsilon, delta: self.run.delta, adjacency };
+        let target = Target {
+            epsilon: self.epsilon,
+            delta: self.run.delta,
+            adjacency,
+        };
         let found = self.search(accountant, &target)?;
         if self.json {
             let mut object = json!({
                 "accountant": accountant.name(), "adjacency": adjacency, "delta": self.run.delta, "epsilon": found.epsilon,
             });
             let whole = found.name == "steps";
-            object[found.name] = if whole { Value::from(found.value as u64) } else { Value::from(found.value) };
+            object[found.name] = if whole {
+                Value::from(found.value as u64)
+            } else {
+                Value::from(found.value)
+            };
             println!("{object}");
         } else {
             println!("{} {}", found.name.replace('_', " "), self.rounded(&found));
@@ -85,13 +93,25 @@ impl Calibrate {
         if let Some(path) = &self.plot {
             let mut panels = Vec::new();
             if let (None, Some(rate)) = (&self.run.events, self.run.rate()) {
-                let noise = if found.name == "noise_multiplier" { Some(found.value) } else { self.run.noise_multiplier };
-                let steps = if found.name == "steps" { Some(found.value as u64) } else { self.run.step_count(rate) };
+                let noise = if found.name == "noise_multiplier" {
+                    Some(found.value)
+                } else {
+                    self.run.noise_multiplier
+                };
+                let steps = if found.name == "steps" {
+                    Some(found.value as u64)
+                } else {
+                    self.run.step_count(rate)
+                };
                 if let (Some(noise), Some(steps)) = (noise, steps) {
                     panels.push(plot::epsilon_against_steps(&self.run, noise, rate, steps)?);
                 }
             }
-            panels.push(plot::delta_against_epsilon(&found.event, adjacency, self.run.delta)?);
+            panels.push(plot::delta_against_epsilon(
+                &found.event,
+                adjacency,
+                self.run.delta,
+            )?);
             atomic_file::write(path, &plot::draw(&panels))
                 .map_err(|error| format!("--plot {}: {error}", path.display()))?;
         }
@@ -114,33 +134,63 @@ impl Calibrate {
     ) -> Result<Found, Box<dyn Error>> {
         if let Some(path) = &self.run.events {
             let schedule = read_events(path)?;
-            let found = calibrate::noise_multiplier(accountant, target, |factor| schedule.with_noise_scaled(factor))?;
+            let found =
+                calibrate::noise_multiplier(accountant, target, |factor| schedule.with_noise_scaled(factor))?;
             let event = schedule.with_noise_scaled(found.value);
-            return Ok(Found { name: "noise_scale", value: found.value, epsilon: found.epsilon, event });
+            return Ok(Found {
+                name: "noise_scale",
+                value: found.value,
+                epsilon: found.epsilon,
+                event,
+            });
         }
         let run = &self.run;
         let Some(noise) = run.noise_multiplier else {
-            let rate = run.rate().ok_or_else(|| missing("--sample-rate (or --records and --batch-size)"))?;
-            let steps = run.step_count(rate).ok_or_else(|| missing("--steps (or --epochs)"))?;
-            let found = calibrate::noise_multiplier(accountant, target, |noise| run.event(noise, rate, steps))?;
+            let rate = run
+                .rate()
+                .ok_or_else(|| missing("--sample-rate (or --records and --batch-size)"))?;
+            let steps = run
+                .step_count(rate)
+                .ok_or_else(|| missing("--steps (or --epochs)"))?;
+            let found =
+                calibrate::noise_multiplier(accountant, target, |noise| run.event(noise, rate, steps))?;
             let event = run.event(found.value, rate, steps);
-            return Ok(Found { name: "noise_multiplier", value: found.value, epsilon: found.epsilon, event });
+            return Ok(Found {
+                name: "noise_multiplier",
+                value: found.value,
+                epsilon: found.epsilon,
+                event,
+            });
         };
         match (run.rate(), run.steps.is_some() || run.epochs.is_some()) {
             (Some(rate), false) => {
                 let found = calibrate::steps(accountant, target, |steps| run.event(noise, rate, steps))?;
                 let event = run.event(noise, rate, found.value);
-                Ok(Found { name: "steps", value: found.value as f64, epsilon: found.epsilon, event })
+                Ok(Found {
+                    name: "steps",
+                    value: found.value as f64,
+                    epsilon: found.epsilon,
+                    event,
+                })
             }
             (None, true) => {
-                let steps = run.steps.ok_or_else(|| missing("--steps (epochs need a sample rate)"))?;
+                let steps = run
+                    .steps
+                    .ok_or_else(|| missing("--steps (epochs need a sample rate)"))?;
                 let found = calibrate::sample_rate(accountant, target, |rate| run.event(noise, rate, steps))?;
                 let event = run.event(noise, found.value, steps);
-                Ok(Found { name: "sample_rate", value: found.value, epsilon: found.epsilon, event })
+                Ok(Found {
+                    name: "sample_rate",
+                    value: found.value,
+                    epsilon: found.epsilon,
+                    event,
+                })
             }
-            (Some(_), true) => Err("everything is given: leave out --noise-multiplier, --steps or --sample-rate, \
+            (Some(_), true) => Err(
+                "everything is given: leave out --noise-multiplier, --steps or --sample-rate, \
                                     whichever is to be found"
-                .into()),
+                    .into(),
+            ),
             (None, false) => Err(missing("--sample-rate or --steps")),
         }
     }

@@ -37,11 +37,15 @@ pub fn epsilon_against_steps(
     let points = 13;
     let mut lines: Vec<Line> = Vec::new();
     for accountant in [&Pld as &dyn Accountant, &Rdp] {
-        let mut line = Line { name: accountant.name(), points: Vec::new() };
+        let mut line = Line {
+            name: accountant.name(),
+            points: Vec::new(),
+        };
         for place in 0..points {
             let share = f64::from(place) / f64::from(points - 1);
             let count = (steps as f64).powf(share).round().max(1.0) as u64;
-            if let Ok(price) = accountant.epsilon(&run.event(noise, rate, count), run.adjacency(), run.delta) {
+            if let Ok(price) = accountant.epsilon(&run.event(noise, rate, count), run.adjacency(), run.delta)
+            {
                 line.points.push((count as f64, price.epsilon));
             }
         }
@@ -111,7 +115,9 @@ impl Axis {
         let (mut low, mut high) = values
             .map(scale)
             .filter(|value| value.is_finite())
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
         if logarithmic {
             (low, high) = (low.floor(), high.ceil());
         } else {
@@ -120,24 +126,38 @@ impl Axis {
         if low.is_nan() || high.is_nan() || low >= high {
             high = low + 1.0;
         }
-        Axis { logarithmic, low, high, start, end }
+        Axis {
+            logarithmic,
+            low,
+            high,
+            start,
+            end,
+        }
     }
 
     /// Where a value lies on the page; nothing for values a logarithm cannot show.
     fn place(&self, value: f64) -> Option<f64> {
         let value = if self.logarithmic { value.log10() } else { value };
-        value.is_finite().then(|| self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start))
+        value
+            .is_finite()
+            .then(|| self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start))
     }
 
     /// Round values to label: decades, or multiples of 1, 2 or 5 times a power of ten.
     fn ticks(&self) -> Vec<f64> {
         if self.logarithmic {
             let every = ((self.high - self.low) / 6.0).ceil().max(1.0) as usize;
-            return (self.low as i32..=self.high as i32).step_by(every).map(|power| 10_f64.powi(power)).collect();
+            return (self.low as i32..=self.high as i32)
+                .step_by(every)
+                .map(|power| 10_f64.powi(power))
+                .collect();
         }
         let rough = (self.high - self.low) / 5.0;
         let decade = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade).into_iter().find(|step| *step >= rough);
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .map(|factor| factor * decade)
+            .into_iter()
+            .find(|step| *step >= rough);
         let step = step.unwrap_or(rough);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
@@ -148,8 +168,18 @@ impl Axis {
 impl Panel {
     fn draw(&self, svg: &mut String, left: f64) {
         let all = || self.lines.iter().flat_map(|line| line.points.iter());
-        let x = Axis::new(all().map(|point| point.0), self.x_logarithmic, left + 70.0, left + WIDTH - 20.0);
-        let y = Axis::new(all().map(|point| point.1), self.y_logarithmic, HEIGHT - 50.0, 40.0);
+        let x = Axis::new(
+            all().map(|point| point.0),
+            self.x_logarithmic,
+            left + 70.0,
+            left + WIDTH - 20.0,
+        );
+        let y = Axis::new(
+            all().map(|point| point.1),
+            self.y_logarithmic,
+            HEIGHT - 50.0,
+            40.0,
+        );
         let mut text = |at: (f64, f64), anchor: &str, content: &str| {
             let _ = writeln!(
                 svg,
@@ -161,10 +191,18 @@ impl Panel {
         text((0.5 * (x.start + x.end), HEIGHT - 12.0), "middle", self.x_label);
         text((left + 10.0, 32.0), "start", self.y_label);
         for tick in x.ticks() {
-            text((x.place(tick).unwrap_or(x.start), HEIGHT - 32.0), "middle", &label(tick));
+            text(
+                (x.place(tick).unwrap_or(x.start), HEIGHT - 32.0),
+                "middle",
+                &label(tick),
+            );
         }
         for tick in y.ticks() {
-            text((x.start - 6.0, y.place(tick).unwrap_or(y.start) + 4.0), "end", &label(tick));
+            text(
+                (x.start - 6.0, y.place(tick).unwrap_or(y.start) + 4.0),
+                "end",
+                &label(tick),
+            );
         }
         for (place, line) in self.lines.iter().enumerate() {
             text((x.start + 28.0, 56.0 + 16.0 * place as f64), "start", line.name);

@@ -25,11 +25,11 @@ pub enum SamplingChoice {
 #[derive(Args, Debug)]
 pub struct RunArguments {
     /// Standard deviation of the noise over the clipping threshold.
-    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMA", allow_hyphen_values = true)]
     pub noise_multiplier: Option<f64>,
 
     /// Probability that a record is in a batch.
-    #[arg(long, value_name = "RATE", conflicts_with_all = ["records", "batch_size"], allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["records", "batch_size"], allow_hyphen_values = true)]
     pub sample_rate: Option<f64>,
 
     /// Number of records; with --batch-size it gives the sample rate.
@@ -45,11 +45,11 @@ pub struct RunArguments {
     pub steps: Option<u64>,
 
     /// Number of passes over the data, in place of --steps.
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub epochs: Option<f64>,
 
     /// Probability with which the guarantee may fail; well below one over the number of records.
-    #[arg(long, value_name = "DELTA", allow_negative_numbers = true)]
+    #[arg(long, value_name = "DELTA", allow_hyphen_values = true)]
     pub delta: f64,
 
     /// How batches are drawn.
@@ -70,7 +70,9 @@ impl RunArguments {
     /// The relation asked for, or the usual one for the sampling.
     pub fn adjacency(&self) -> Adjacency {
         self.adjacency.unwrap_or(match self.sampling {
-            SamplingChoice::Poisson | SamplingChoice::BallsAndBins | SamplingChoice::Full => Adjacency::AddRemove,
+            SamplingChoice::Poisson | SamplingChoice::BallsAndBins | SamplingChoice::Full => {
+                Adjacency::AddRemove
+            }
             SamplingChoice::WithoutReplacement => Adjacency::ReplaceOne,
             SamplingChoice::Reshuffle => Adjacency::ZeroOut,
         })
@@ -82,7 +84,10 @@ impl RunArguments {
         if !open_unit(self.delta) {
             return Err(out_of_range("--delta", self.delta, "(0, 1)"));
         }
-        if let Some(noise) = self.noise_multiplier.filter(|noise| !(*noise > 0.0 && noise.is_finite())) {
+        if let Some(noise) = self
+            .noise_multiplier
+            .filter(|noise| !(*noise > 0.0 && noise.is_finite()))
+        {
             return Err(out_of_range("--noise-multiplier", noise, "greater than 0"));
         }
         if let Some(rate) = self.sample_rate.filter(|rate| !(*rate > 0.0 && *rate <= 1.0)) {
@@ -99,7 +104,10 @@ impl RunArguments {
         if self.steps == Some(0) {
             return Err(out_of_range("--steps", 0, "1 or more"));
         }
-        if let Some(epochs) = self.epochs.filter(|epochs| !(*epochs > 0.0 && epochs.is_finite())) {
+        if let Some(epochs) = self
+            .epochs
+            .filter(|epochs| !(*epochs > 0.0 && epochs.is_finite()))
+        {
             return Err(out_of_range("--epochs", epochs, "greater than 0"));
         }
         Ok(())
@@ -117,7 +125,8 @@ impl RunArguments {
 
     /// The number of steps, if it was given in either form. A last partial step counts.
     pub fn step_count(&self, rate: f64) -> Option<u64> {
-        self.steps.or_else(|| self.epochs.map(|epochs| (epochs / rate).ceil().max(1.0) as u64))
+        self.steps
+            .or_else(|| self.epochs.map(|epochs| (epochs / rate).ceil().max(1.0) as u64))
     }
 
     /// The event of `steps` steps. Epochs of a partition are counted in full.
@@ -160,14 +169,19 @@ pub fn read_events(path: &Path) -> Result<Event, Box<dyn Error>> {
     let text = fs::read_to_string(path).map_err(|error| format!("--events {}: {error}", path.display()))?;
     let event: Event =
         serde_json::from_str(&text).map_err(|error| format!("--events {}: {error}", path.display()))?;
-    event.validate().map_err(|error| format!("--events {}: {error}", path.display()))?;
+    event
+        .validate()
+        .map_err(|error| format!("--events {}: {error}", path.display()))?;
     Ok(event)
 }
 
 /// The accountant of that name, or an error that lists all names.
 pub fn find_accountant(name: &str) -> Result<&'static dyn Accountant, Box<dyn Error>> {
     accountant::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = accountant::all().iter().map(|accountant| accountant.name()).collect();
+        let names: Vec<&str> = accountant::all()
+            .iter()
+            .map(|accountant| accountant.name())
+            .collect();
         format!("--accountant {name} is not one of {}", names.join(", ")).into()
     })
 }

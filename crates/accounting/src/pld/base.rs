@@ -33,11 +33,23 @@ impl Base {
         let truth = 1.0 / (1.0 + (others + 1.0) * (-epsilon).exp());
         let lie = truth * (-epsilon).exp();
         let mut atoms = vec![
-            Atom { loss: epsilon, with: truth, without: lie },
-            Atom { loss: -epsilon, with: lie, without: truth },
+            Atom {
+                loss: epsilon,
+                with: truth,
+                without: lie,
+            },
+            Atom {
+                loss: -epsilon,
+                with: lie,
+                without: truth,
+            },
         ];
         if others > 0.0 {
-            atoms.push(Atom { loss: 0.0, with: others * lie, without: others * lie });
+            atoms.push(Atom {
+                loss: 0.0,
+                with: others * lie,
+                without: others * lie,
+            });
         }
         Base::Atoms(atoms)
     }
@@ -48,14 +60,24 @@ impl Base {
     /// # Source
     /// Kairouz, Oh and Viswanath 2015, Theorem 3.1.
     pub(crate) fn proved(epsilon: f64, delta: f64) -> Base {
-        let Base::Atoms(mut atoms) = Base::randomised_response(2, epsilon) else { unreachable!() };
+        let Base::Atoms(mut atoms) = Base::randomised_response(2, epsilon) else {
+            unreachable!()
+        };
         for atom in &mut atoms {
             atom.with *= 1.0 - delta;
             atom.without *= 1.0 - delta;
         }
         if delta > 0.0 {
-            atoms.push(Atom { loss: f64::INFINITY, with: delta, without: 0.0 });
-            atoms.push(Atom { loss: f64::NEG_INFINITY, with: 0.0, without: delta });
+            atoms.push(Atom {
+                loss: f64::INFINITY,
+                with: delta,
+                without: 0.0,
+            });
+            atoms.push(Atom {
+                loss: f64::NEG_INFINITY,
+                with: 0.0,
+                without: delta,
+            });
         }
         Base::Atoms(atoms)
     }
@@ -76,8 +98,16 @@ impl Base {
             Base::Laplace { scale } => {
                 let rare = 0.5 * (-1.0 / scale).exp();
                 vec![
-                    Atom { loss: 1.0 / scale, with: 0.5, without: rare },
-                    Atom { loss: -1.0 / scale, with: rare, without: 0.5 },
+                    Atom {
+                        loss: 1.0 / scale,
+                        with: 0.5,
+                        without: rare,
+                    },
+                    Atom {
+                        loss: -1.0 / scale,
+                        with: rare,
+                        without: 0.5,
+                    },
                 ]
             }
             Base::Atoms(atoms) => atoms.clone(),
@@ -92,7 +122,10 @@ impl Base {
                 // The density of the loss under A is e^{(ℓ − 1/b)/2}/4; both integrals are elementary.
                 let shape = 2.0 * (0.25 * (upper - lower)).sinh().powi(2);
                 let at = |loss: f64| (0.5 * (loss - 1.0 / scale)).exp();
-                Cell { left: at(lower) * shape, right: at(upper) * shape }
+                Cell {
+                    left: at(lower) * shape,
+                    right: at(upper) * shape,
+                }
             }
             Base::Atoms(_) => Cell::default(),
         }
@@ -132,5 +165,8 @@ fn gaussian_cell(mu: f64, lower: f64, upper: f64) -> Cell {
             (loss + normal::between(za + mu, zb + mu).ln()).exp()
         }
     };
-    Cell { left: (with - scaled_without(lower)).max(0.0), right: (scaled_without(upper) - with).max(0.0) }
+    Cell {
+        left: (with - scaled_without(lower)).max(0.0),
+        right: (scaled_without(upper) - with).max(0.0),
+    }
 }

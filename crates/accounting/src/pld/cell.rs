@@ -20,15 +20,24 @@ impl Cell {
             return Cell::default();
         }
         let below = (inner.0 - inner.1).exp() - (outer.0 - inner.1).exp();
-        Cell { left: self.left + scaled * below, right: self.right + scaled * (outer.1 - inner.1).exp_m1() }
+        Cell {
+            left: self.left + scaled * below,
+            right: self.right + scaled * (outer.1 - inner.1).exp_m1(),
+        }
     }
 
     /// The moments of a point mass `mass` (under P) at `loss`.
     pub(crate) fn atom(loss: f64, mass: f64, outer: (f64, f64)) -> Cell {
-        Cell { left: -mass * (outer.0 - loss).exp_m1(), right: mass * (outer.1 - loss).exp_m1() }
+        Cell {
+            left: -mass * (outer.0 - loss).exp_m1(),
+            right: mass * (outer.1 - loss).exp_m1(),
+        }
     }
 
     pub(crate) fn plus(self, other: Cell) -> Cell {
-        Cell { left: self.left + other.left, right: self.right + other.right }
+        Cell {
+            left: self.left + other.left,
+            right: self.right + other.right,
+        }
     }
 }

@@ -103,12 +103,19 @@ impl Composed {
     /// Walks from the highest loss down and reports, for each cell between neighbouring losses, the sums that give
     /// delta in it: `visit(upper loss, Σ g e^{−θ(ℓ−upper)}, Σ g e^{−(θ+1)(ℓ−upper)})` over losses from `upper` on.
     fn walk(&self, mut visit: impl FnMut(f64, f64, f64) -> bool) {
-        let (decay, faster) = ((-self.tilt * self.step).exp(), (-(self.tilt + 1.0) * self.step).exp());
+        let (decay, faster) = (
+            (-self.tilt * self.step).exp(),
+            (-(self.tilt + 1.0) * self.step).exp(),
+        );
         let (mut with, mut without) = (0.0, 0.0);
         for (place, &mass) in self.masses.iter().enumerate().rev() {
             with = mass + decay * with;
             without = mass + faster * without;
-            if !visit(self.offset + (self.first + place as i64) as f64 * self.step, with, without) {
+            if !visit(
+                self.offset + (self.first + place as i64) as f64 * self.step,
+                with,
+                without,
+            ) {
                 return;
             }
         }
@@ -120,11 +127,17 @@ impl Composed {
         match side {
             Side::Upper => {
                 let exponent = exponent + self.log_slack;
-                (exponent.exp(), self.infinite + self.missing * (exponent + self.tilt * self.step).exp())
+                (
+                    exponent.exp(),
+                    self.infinite + self.missing * (exponent + self.tilt * self.step).exp(),
+                )
             }
             Side::Lower => {
                 let lowered = exponent - self.log_slack;
-                (lowered.exp(), self.infinite - self.excess * (exponent + self.tilt * self.step).exp())
+                (
+                    lowered.exp(),
+                    self.infinite - self.excess * (exponent + self.tilt * self.step).exp(),
+                )
             }
         }
     }
@@ -153,7 +166,11 @@ impl Composed {
             }
             // Delta crosses the target inside this cell, where it is scale·(with − e^{ε − upper}·without) + offset.
             let ratio = (with - (delta - offset) / scale) / without;
-            let crossing = if ratio > 0.0 { (upper + ratio.ln()).clamp(lower, upper) } else { lower };
+            let crossing = if ratio > 0.0 {
+                (upper + ratio.ln()).clamp(lower, upper)
+            } else {
+                lower
+            };
             match side {
                 Side::Upper => {
                     if answer.is_some() {
@@ -176,7 +193,10 @@ impl Composed {
     pub(crate) fn upper_deltas(&self, mut visit: impl FnMut(f64, f64)) {
         self.walk(|upper, with, without| {
             let (scale, offset) = self.scale(upper, Side::Upper);
-            visit(upper + self.pad, (scale * (with - without) + offset).clamp(0.0, 1.0));
+            visit(
+                upper + self.pad,
+                (scale * (with - without) + offset).clamp(0.0, 1.0),
+            );
             true
         });
     }
@@ -203,7 +223,11 @@ impl Composed {
 fn cumulant(logs: &[f64], tilt: f64, loss: impl Fn(usize) -> f64) -> f64 {
     let exponent = |place: usize| logs[place] + tilt * loss(place);
     let largest = (0..logs.len()).map(exponent).fold(f64::NEG_INFINITY, f64::max);
-    largest + (0..logs.len()).map(|place| (exponent(place) - largest).exp()).sum::<f64>().ln()
+    largest
+        + (0..logs.len())
+            .map(|place| (exponent(place) - largest).exp())
+            .sum::<f64>()
+            .ln()
 }
 
 /// The smallest even length with factors 2, 3 and 5 only: these transforms are fast.

@@ -70,8 +70,9 @@ impl Cells {
                 pair.cell(inner.0, inner.1).widened(inner, outer)
             }
         };
-        let mut halves: Vec<(Cell, Cell)> =
-            (first..last).map(|index| (half(2 * index), half(2 * index + 1))).collect();
+        let mut halves: Vec<(Cell, Cell)> = (first..last)
+            .map(|index| (half(2 * index), half(2 * index + 1)))
+            .collect();
         let mut on_grid = vec![0.0; halves.len() + 1];
         let (atoms, infinite) = pair.atoms();
         for (loss, mass) in atoms {
@@ -83,10 +84,22 @@ impl Cells {
             let half_index = (2.0 * position).floor() as i64;
             let cell = Cell::atom(loss, mass, (at(half_index), at(half_index + 1)));
             let (left, right) = &mut halves[(half_index.div_euclid(2) - first) as usize];
-            let half = if half_index.rem_euclid(2) == 0 { left } else { right };
+            let half = if half_index.rem_euclid(2) == 0 {
+                left
+            } else {
+                right
+            };
             *half = half.plus(cell);
         }
-        Cells { offset, first, step, halves, on_grid, infinite, tail: log_tail.exp() }
+        Cells {
+            offset,
+            first,
+            step,
+            halves,
+            on_grid,
+            infinite,
+            tail: log_tail.exp(),
+        }
     }
 
     /// The moments of whole cells.
@@ -116,7 +129,12 @@ impl Cells {
     pub(crate) fn pessimistic(&self) -> Discrete {
         let mut masses = self.connect_the_dots();
         masses[0] += self.tail;
-        Discrete { offset: self.offset, first: self.first, masses, infinite: self.infinite + self.tail }
+        Discrete {
+            offset: self.offset,
+            first: self.first,
+            masses,
+            infinite: self.infinite + self.tail,
+        }
     }
 
     /// A measure whose curve lies below that of the pair.
@@ -169,7 +187,12 @@ impl Cells {
             }
         }
         take_envelope(&mut masses, self.step);
-        Discrete { offset: self.offset, first: self.first, masses, infinite: self.infinite }
+        Discrete {
+            offset: self.offset,
+            first: self.first,
+            masses,
+            infinite: self.infinite,
+        }
     }
 }
 
@@ -246,19 +269,30 @@ mod tests {
     fn exact(pair: &Pair, epsilon: f64) -> f64 {
         let threshold = |q: f64, mu: f64, epsilon: f64| {
             let ratio = epsilon.exp_m1() / q;
-            if ratio <= -1.0 { f64::NEG_INFINITY } else { ratio.ln_1p() / mu + 0.5 * mu }
+            if ratio <= -1.0 {
+                f64::NEG_INFINITY
+            } else {
+                ratio.ln_1p() / mu + 0.5 * mu
+            }
         };
         match pair {
-            Pair::Remove { sample_rate: q, base: Base::Gaussian { mu } } => {
+            Pair::Remove {
+                sample_rate: q,
+                base: Base::Gaussian { mu },
+            } => {
                 let z = threshold(*q, *mu, epsilon);
                 q * normal::survival(z - mu) + (1.0 - q - epsilon.exp()) * normal::survival(z)
             }
-            Pair::Add { sample_rate: q, base: Base::Gaussian { mu } } => {
+            Pair::Add {
+                sample_rate: q,
+                base: Base::Gaussian { mu },
+            } => {
                 let z = threshold(*q, *mu, -epsilon);
                 (1.0 - epsilon.exp() * (1.0 - q)) * normal::cdf(z) - epsilon.exp() * q * normal::cdf(z - mu)
             }
             Pair::Full(Base::Gaussian { mu }) => {
-                normal::survival(epsilon / mu - 0.5 * mu) - epsilon.exp() * normal::survival(epsilon / mu + 0.5 * mu)
+                normal::survival(epsilon / mu - 0.5 * mu)
+                    - epsilon.exp() * normal::survival(epsilon / mu + 0.5 * mu)
             }
             Pair::Full(Base::Laplace { scale }) if epsilon >= 0.0 => {
                 (-(0.5 * (epsilon - 1.0 / scale)).min(0.0).exp_m1()).max(0.0)
@@ -274,8 +308,14 @@ mod tests {
         for mu in [0.01, 0.5, 1.0, 4.0] {
             pairs.push(Pair::Full(Base::Gaussian { mu }));
             for sample_rate in [1e-4, 0.01, 0.3, 0.9] {
-                pairs.push(Pair::Remove { sample_rate, base: Base::Gaussian { mu } });
-                pairs.push(Pair::Add { sample_rate, base: Base::Gaussian { mu } });
+                pairs.push(Pair::Remove {
+                    sample_rate,
+                    base: Base::Gaussian { mu },
+                });
+                pairs.push(Pair::Add {
+                    sample_rate,
+                    base: Base::Gaussian { mu },
+                });
             }
         }
         pairs
@@ -296,8 +336,14 @@ mod tests {
                         let truth = exact(&pair, epsilon);
                         let slack = 1e-13;
                         let (upper, lower) = (curve(&above, step, epsilon), curve(&below, step, epsilon));
-                        assert!(upper >= truth - slack, "{pair:?} step {step} at {epsilon}: {upper} < {truth}");
-                        assert!(lower <= truth + slack, "{pair:?} step {step} at {epsilon}: {lower} > {truth}");
+                        assert!(
+                            upper >= truth - slack,
+                            "{pair:?} step {step} at {epsilon}: {upper} < {truth}"
+                        );
+                        assert!(
+                            lower <= truth + slack,
+                            "{pair:?} step {step} at {epsilon}: {lower} > {truth}"
+                        );
                     }
                 }
             }
@@ -313,7 +359,10 @@ mod tests {
             for place in 1..400 {
                 let epsilon = (above.first + place) as f64 * step;
                 let (truth, found) = (exact(&pair, epsilon), curve(&above, step, epsilon));
-                assert!((found - truth).abs() < 1e-13 + 1e-10 * truth, "{pair:?} at {epsilon}: {found} {truth}");
+                assert!(
+                    (found - truth).abs() < 1e-13 + 1e-10 * truth,
+                    "{pair:?} at {epsilon}: {found} {truth}"
+                );
             }
         }
     }
@@ -321,8 +370,14 @@ mod tests {
     #[test]
     fn both_measures_are_close_and_keep_their_mass() {
         let replace_one = Pair::ReplaceOne(ReplaceOne::new(0.1, 1.0));
-        let sampled_laplace = Pair::Remove { sample_rate: 0.1, base: Base::Laplace { scale: 1.0 } };
-        let proved = Pair::Add { sample_rate: 0.1, base: Base::proved(1.0, 1e-6) };
+        let sampled_laplace = Pair::Remove {
+            sample_rate: 0.1,
+            base: Base::Laplace { scale: 1.0 },
+        };
+        let proved = Pair::Add {
+            sample_rate: 0.1,
+            base: Base::proved(1.0, 1e-6),
+        };
         for pair in [replace_one, sampled_laplace, proved] {
             let step = 0.01;
             let sketch = pair.sketch(-50.0);
@@ -333,7 +388,10 @@ mod tests {
             for place in -100..100 {
                 let epsilon = 0.013 * f64::from(place);
                 let (upper, lower) = (curve(&above, step, epsilon), curve(&below, step, epsilon));
-                assert!(lower <= upper + 1e-15 && upper - lower < 3e-3, "{pair:?} at {epsilon}: {lower} {upper}");
+                assert!(
+                    lower <= upper + 1e-15 && upper - lower < 3e-3,
+                    "{pair:?} at {epsilon}: {lower} {upper}"
+                );
             }
         }
     }

@@ -61,7 +61,11 @@ impl Accountant for Pld {
         delta: f64,
     ) -> Result<Price, AccountingError> {
         let directions = Direction::of(self.name(), composition, adjacency)?;
-        let mut price = Price { epsilon: 0.0, lower: Some(0.0), note: None };
+        let mut price = Price {
+            epsilon: 0.0,
+            lower: Some(0.0),
+            note: None,
+        };
         for direction in &directions {
             if direction.largest_loss() <= price.lower.unwrap_or(0.0) {
                 // Adding a record to a rare sample can lose at most T·ln(1/(1 − q)): often less than is certain.
@@ -74,14 +78,13 @@ impl Accountant for Pld {
         let lower = price.lower.unwrap_or(0.0);
         // Both are proofs, so the smaller one is: Rényi accounting has no grid and wins in some extreme corners.
         if let Ok(renyi) = rdp::Rdp.price(composition, adjacency, delta) {
-            if renyi.epsilon < price.epsilon {
-                price.epsilon = renyi.epsilon;
-            }
+            price.epsilon = price.epsilon.min(renyi.epsilon);
         }
         if price.epsilon.is_infinite() {
             price.note = Some("the probability of an unbounded loss reaches delta".into());
         } else if price.note.is_none() && price.epsilon - lower > tolerance(lower) {
-            price.note = Some("so small a delta meets the limits of double precision: the bracket is wide".into());
+            price.note =
+                Some("so small a delta meets the limits of double precision: the bracket is wide".into());
         }
         Ok(price)
     }
@@ -119,7 +122,9 @@ impl Direction {
             }
         }
         if gaussian_square > 0.0 {
-            let merged = Pair::Full(Base::Gaussian { mu: gaussian_square.sqrt() });
+            let merged = Pair::Full(Base::Gaussian {
+                mu: gaussian_square.sqrt(),
+            });
             remove.push((merged.clone(), 1.0));
             add.push((merged, 1.0));
         }
@@ -154,21 +159,31 @@ impl Direction {
             let (atoms, infinite) = pair.atoms();
             let atom = atoms.iter().map(|atom| atom.0).fold(f64::NEG_INFINITY, f64::max);
             let continuous = pair.support().map_or(f64::NEG_INFINITY, |support| support.1);
-            if infinite > 0.0 { f64::INFINITY } else { atom.max(continuous) }
+            if infinite > 0.0 {
+                f64::INFINITY
+            } else {
+                atom.max(continuous)
+            }
         };
         self.pairs.iter().map(|(pair, count)| count * top(pair)).sum()
     }
 
     fn sketches(&self, log_tail: f64) -> Sketches {
-        Sketches(self.pairs.iter().map(|(pair, count)| (pair.sketch(log_tail), *count)).collect())
+        Sketches(
+            self.pairs
+                .iter()
+                .map(|(pair, count)| (pair.sketch(log_tail), *count))
+                .collect(),
+        )
     }
 
     /// The integrals over the cells of each pair's grid; both sides are made from them.
     fn cells(&self, sketches: &Sketches, step: f64, log_tail: f64) -> Vec<(Cells, f64)> {
-        let each = |((pair, count), (sketch, _)): (&(Pair, f64), &(Vec<(f64, f64)>, f64))| {
+        let both = self.pairs.iter().zip(&sketches.0);
+        both.map(|((pair, count), (sketch, _))| {
             (Cells::new(pair, step, pair.anchor(sketch, step), log_tail), *count)
-        };
-        self.pairs.iter().zip(&sketches.0).map(each).collect()
+        })
+        .collect()
     }
 
     /// A slightly smaller step that divides the spacing of the atoms of a discrete loss.
@@ -197,7 +212,10 @@ impl Direction {
             let cells = self.cells(&sketches, plan.step, log_tail);
             let upper = compose(&cells, Cells::pessimistic, &plan).epsilon(delta, Side::Upper);
             let lower = compose(&cells, Cells::optimistic, &plan).epsilon(delta, Side::Lower);
-            bracket = (bracket.0.max(lower.unwrap_or(0.0)), bracket.1.min(upper.unwrap_or(f64::INFINITY)));
+            bracket = (
+                bracket.0.max(lower.unwrap_or(0.0)),
+                bracket.1.min(upper.unwrap_or(f64::INFINITY)),
+            );
             if bracket.1 - bracket.0 <= tolerance(bracket.0) || bracket.1 <= floor || plan.step == finest {
                 break;
             }
@@ -268,8 +286,12 @@ pub fn delta(event: &Event, adjacency: Adjacency, epsilon: f64) -> Result<(f64, 
     if composition.steps.is_empty() {
         return Ok((0.0, 0.0));
     }
-    let bounds = Direction::of(Pld.name(), &composition, adjacency)?.into_iter().map(|one| one.delta(epsilon));
-    Ok(bounds.fold((0.0, 0.0), |(low, high), one| (f64::max(low, one.0), f64::max(high, one.1))))
+    let bounds = Direction::of(Pld.name(), &composition, adjacency)?
+        .into_iter()
+        .map(|one| one.delta(epsilon));
+    Ok(bounds.fold((0.0, 0.0), |(low, high), one| {
+        (f64::max(low, one.0), f64::max(high, one.1))
+    }))
 }
 
 /// Composes one side of all steps.
@@ -286,12 +308,12 @@ fn pairs(
 ) -> Result<[Pair; 2], AccountingError> {
     let refusal = |remedy| Err(refuse(accountant, mechanism, adjacency, remedy));
     let base = match mechanism.release {
-        Release::Gaussian { noise_multiplier } => {
-            Base::Gaussian { mu: adjacency.sensitivity() / noise_multiplier }
-        }
-        Release::Laplace { noise_multiplier } => {
-            Base::Laplace { scale: noise_multiplier / adjacency.sensitivity() }
-        }
+        Release::Gaussian { noise_multiplier } => Base::Gaussian {
+            mu: adjacency.sensitivity() / noise_multiplier,
+        },
+        Release::Laplace { noise_multiplier } => Base::Laplace {
+            scale: noise_multiplier / adjacency.sensitivity(),
+        },
         Release::RandomisedResponse { categories, epsilon } => Base::randomised_response(categories, epsilon),
         Release::Proved { epsilon, delta } => Base::proved(epsilon, delta),
     };
@@ -306,9 +328,13 @@ fn pairs(
         return Ok([Pair::Full(base.clone()), Pair::Full(base)]);
     }
     match (adjacency, mechanism.release) {
-        (Adjacency::AddRemove | Adjacency::ZeroOut, _) => {
-            Ok([Pair::Remove { sample_rate, base: base.clone() }, Pair::Add { sample_rate, base }])
-        }
+        (Adjacency::AddRemove | Adjacency::ZeroOut, _) => Ok([
+            Pair::Remove {
+                sample_rate,
+                base: base.clone(),
+            },
+            Pair::Add { sample_rate, base },
+        ]),
         (Adjacency::ReplaceOne, Release::Gaussian { noise_multiplier }) => {
             let pair = Pair::ReplaceOne(ReplaceOne::new(sample_rate, noise_multiplier));
             Ok([pair.clone(), pair])
@@ -316,6 +342,8 @@ fn pairs(
         (
             Adjacency::ReplaceOne,
             Release::Laplace { .. } | Release::RandomisedResponse { .. } | Release::Proved { .. },
-        ) => refusal("under replace_one the pair of a Poisson sample is known for Gaussian noise only; use add_remove"),
+        ) => refusal(
+            "under replace_one the pair of a Poisson sample is known for Gaussian noise only; use add_remove",
+        ),
     }
 }

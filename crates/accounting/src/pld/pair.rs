@@ -37,7 +37,11 @@ pub(crate) fn sampled_loss(sample_rate: f64, loss: f64) -> f64 {
 fn unsampled_loss(sample_rate: f64, loss: f64) -> f64 {
     if loss < 30.0 {
         let ratio = loss.exp_m1() / sample_rate;
-        if ratio <= -1.0 { f64::NEG_INFINITY } else { ratio.ln_1p() }
+        if ratio <= -1.0 {
+            f64::NEG_INFINITY
+        } else {
+            ratio.ln_1p()
+        }
     } else {
         loss - sample_rate.ln() + (-(1.0 - sample_rate) * (-loss).exp()).ln_1p()
     }
@@ -48,12 +52,12 @@ impl Pair {
     pub(crate) fn support(&self) -> Option<(f64, f64)> {
         match self {
             Pair::Full(base) => base.support(),
-            Pair::Remove { sample_rate, base } => {
-                base.support().map(|(a, b)| (sampled_loss(*sample_rate, a), sampled_loss(*sample_rate, b)))
-            }
-            Pair::Add { sample_rate, base } => {
-                base.support().map(|(a, b)| (-sampled_loss(*sample_rate, b), -sampled_loss(*sample_rate, a)))
-            }
+            Pair::Remove { sample_rate, base } => base
+                .support()
+                .map(|(a, b)| (sampled_loss(*sample_rate, a), sampled_loss(*sample_rate, b))),
+            Pair::Add { sample_rate, base } => base
+                .support()
+                .map(|(a, b)| (-sampled_loss(*sample_rate, b), -sampled_loss(*sample_rate, a))),
             Pair::ReplaceOne(_) => Some((f64::NEG_INFINITY, f64::INFINITY)),
         }
     }
@@ -64,13 +68,22 @@ impl Pair {
             Pair::Full(base) => base.cell(lower, upper),
             // With R the likelihood ratio of the base, R' = 1 − q + qR: differences of R' are q times those of R.
             Pair::Remove { sample_rate, base } => {
-                let (a, b) = (unsampled_loss(*sample_rate, lower), unsampled_loss(*sample_rate, upper));
+                let (a, b) = (
+                    unsampled_loss(*sample_rate, lower),
+                    unsampled_loss(*sample_rate, upper),
+                );
                 let cell = base.cell(a, b);
-                Cell { left: sample_rate * cell.left, right: sample_rate * cell.right }
+                Cell {
+                    left: sample_rate * cell.left,
+                    right: sample_rate * cell.right,
+                }
             }
             // The same, mirrored: dP − e^a dQ = e^a (e^{−a} − R') dB.
             Pair::Add { sample_rate, base } => {
-                let (a, b) = (unsampled_loss(*sample_rate, -upper), unsampled_loss(*sample_rate, -lower));
+                let (a, b) = (
+                    unsampled_loss(*sample_rate, -upper),
+                    unsampled_loss(*sample_rate, -lower),
+                );
                 let cell = base.cell(a, b);
                 Cell {
                     left: lower.exp() * sample_rate * cell.right,
@@ -88,16 +101,32 @@ impl Pair {
             Pair::Remove { sample_rate, base } => {
                 let mixed = |atom: &Atom| (1.0 - sample_rate) * atom.without + sample_rate * atom.with;
                 let loss = |atom: &Atom| sampled_loss(*sample_rate, atom.loss);
-                base.atoms().iter().map(|atom| (loss(atom), mixed(atom))).collect()
+                base.atoms()
+                    .iter()
+                    .map(|atom| (loss(atom), mixed(atom)))
+                    .collect()
             }
             Pair::Add { sample_rate, base } => {
                 let loss = |atom: &Atom| -sampled_loss(*sample_rate, atom.loss);
-                base.atoms().iter().map(|atom| (loss(atom), atom.without)).collect()
+                base.atoms()
+                    .iter()
+                    .map(|atom| (loss(atom), atom.without))
+                    .collect()
             }
             Pair::ReplaceOne(_) => Vec::new(),
         };
-        let infinite = transformed.iter().filter(|atom| atom.0 == f64::INFINITY).map(|atom| atom.1).sum();
-        (transformed.into_iter().filter(|atom| atom.0.is_finite() && atom.1 > 0.0).collect(), infinite)
+        let infinite = transformed
+            .iter()
+            .filter(|atom| atom.0 == f64::INFINITY)
+            .map(|atom| atom.1)
+            .sum();
+        (
+            transformed
+                .into_iter()
+                .filter(|atom| atom.0.is_finite() && atom.1 > 0.0)
+                .collect(),
+            infinite,
+        )
     }
 
     /// Where a grid point belongs: the optimistic discretisation hands whatever lies below its first point to that
@@ -123,7 +152,9 @@ impl Pair {
         }
         let mut point = centre(sketch, step);
         for _ in 0..4 {
-            point = self.centre(point - 0.5 * step, (point + 0.5 * step).min(support.1)).unwrap_or(point);
+            point = self
+                .centre(point - 0.5 * step, (point + 0.5 * step).min(support.1))
+                .unwrap_or(point);
         }
         point
     }
@@ -149,29 +180,44 @@ impl Pair {
     pub(crate) fn range(&self, log_tail: f64) -> (f64, f64) {
         let reach = normal::upper_quantile(log_tail);
         let continuous = match self {
-            Pair::Full(Base::Gaussian { mu }) => {
-                Some((mu * (0.5 * mu - reach), mu * (0.5 * mu + reach)))
-            }
-            Pair::Remove { sample_rate, base: Base::Gaussian { mu } } => {
+            Pair::Full(Base::Gaussian { mu }) => Some((mu * (0.5 * mu - reach), mu * (0.5 * mu + reach))),
+            Pair::Remove {
+                sample_rate,
+                base: Base::Gaussian { mu },
+            } => {
                 // Both parts of the mixture get half of the tail; the part with the record has weight q only.
                 let log_share = log_tail - sample_rate.ln() - std::f64::consts::LN_2;
-                let with = if log_share < -std::f64::consts::LN_2 { normal::upper_quantile(log_share) } else { 0.0 };
+                let with = if log_share < -std::f64::consts::LN_2 {
+                    normal::upper_quantile(log_share)
+                } else {
+                    0.0
+                };
                 let without = normal::upper_quantile(log_tail - std::f64::consts::LN_2) - mu;
                 let top = mu * (0.5 * mu + with.max(without));
                 let bottom = -mu * (0.5 * mu + reach);
-                Some((sampled_loss(*sample_rate, bottom), sampled_loss(*sample_rate, top)))
+                Some((
+                    sampled_loss(*sample_rate, bottom),
+                    sampled_loss(*sample_rate, top),
+                ))
             }
-            Pair::Add { sample_rate, base: Base::Gaussian { mu } } => {
+            Pair::Add {
+                sample_rate,
+                base: Base::Gaussian { mu },
+            } => {
                 let (top, bottom) = (mu * (reach - 0.5 * mu), -mu * (reach + 0.5 * mu));
-                Some((-sampled_loss(*sample_rate, top), -sampled_loss(*sample_rate, bottom)))
+                Some((
+                    -sampled_loss(*sample_rate, top),
+                    -sampled_loss(*sample_rate, bottom),
+                ))
             }
             Pair::Full(_) | Pair::Remove { .. } | Pair::Add { .. } => self.support(),
             Pair::ReplaceOne(pair) => Some(pair.range(reach)),
         };
         let (atoms, _) = self.atoms();
-        atoms.iter().fold(continuous.unwrap_or((f64::INFINITY, f64::NEG_INFINITY)), |(low, high), atom| {
-            (low.min(atom.0), high.max(atom.0))
-        })
+        atoms.iter().fold(
+            continuous.unwrap_or((f64::INFINITY, f64::NEG_INFINITY)),
+            |(low, high), atom| (low.min(atom.0), high.max(atom.0)),
+        )
     }
 
     /// A few hundred points with their probabilities under P: good enough to plan a grid, not to certify.
@@ -190,18 +236,38 @@ impl Pair {
             Pair::Full(Base::Gaussian { mu }) => {
                 normal_points(0.0, &|z| (mu * (z + 0.5 * mu), normal::density(z)));
             }
-            Pair::Remove { sample_rate: q, base: Base::Gaussian { mu } } => normal_points(*mu, &|z| {
+            Pair::Remove {
+                sample_rate: q,
+                base: Base::Gaussian { mu },
+            } => normal_points(*mu, &|z| {
                 let density = (1.0 - q) * normal::density(z) + q * normal::density(z - mu);
                 (sampled_loss(*q, mu * (z - 0.5 * mu)), density)
             }),
-            Pair::Add { sample_rate: q, base: Base::Gaussian { mu } } => {
-                normal_points(0.0, &|z| (-sampled_loss(*q, mu * (z - 0.5 * mu)), normal::density(z)));
+            Pair::Add {
+                sample_rate: q,
+                base: Base::Gaussian { mu },
+            } => {
+                normal_points(0.0, &|z| {
+                    (-sampled_loss(*q, mu * (z - 0.5 * mu)), normal::density(z))
+                });
             }
             Pair::ReplaceOne(pair) => normal_points(pair.mu(), &|z| (pair.loss(z), pair.density(z))),
-            Pair::Full(Base::Atoms(_)) | Pair::Remove { base: Base::Atoms(_), .. } | Pair::Add { base: Base::Atoms(_), .. } => {}
+            Pair::Full(Base::Atoms(_))
+            | Pair::Remove {
+                base: Base::Atoms(_), ..
+            }
+            | Pair::Add {
+                base: Base::Atoms(_), ..
+            } => {}
             Pair::Full(Base::Laplace { .. })
-            | Pair::Remove { base: Base::Laplace { .. }, .. }
-            | Pair::Add { base: Base::Laplace { .. }, .. } => {
+            | Pair::Remove {
+                base: Base::Laplace { .. },
+                ..
+            }
+            | Pair::Add {
+                base: Base::Laplace { .. },
+                ..
+            } => {
                 if let Some((low, high)) = self.support() {
                     quadrature::panels(low, high, 60, |loss, weight| {
                         // The density from the moments of a very narrow cell.

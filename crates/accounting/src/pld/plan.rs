@@ -37,7 +37,10 @@ impl Sketches {
     fn cumulant(&self, tilt: f64) -> (f64, f64) {
         let mut total = (0.0, 0.0);
         for (points, count) in &self.0 {
-            let largest = points.iter().map(|point| tilt * point.0).fold(f64::NEG_INFINITY, f64::max);
+            let largest = points
+                .iter()
+                .map(|point| tilt * point.0)
+                .fold(f64::NEG_INFINITY, f64::max);
             let (mut sum, mut mean) = (0.0, 0.0);
             for &(loss, mass) in points {
                 let weight = mass * (tilt * loss - largest).exp();
@@ -81,7 +84,11 @@ impl Sketches {
         }
         for _ in 0..12 {
             let middle = (low * high).sqrt();
-            if self.cumulant(middle).1 < epsilon { low = middle } else { high = middle }
+            if self.cumulant(middle).1 < epsilon {
+                low = middle
+            } else {
+                high = middle
+            }
         }
         low
     }
@@ -111,7 +118,9 @@ impl Sketches {
         // However loose the tolerance, rounding must not change the shape for which the window was made.
         let error = (0.35 * tolerance).min(0.05 * (1.0 + tilt) * spread);
         let step = self.step(tilt, error).min(width / FEWEST_POINTS).min(COARSEST);
-        let step = (fineness * step).max(width / MOST_POINTS).max(widest / MOST_CELLS);
+        let step = (fineness * step)
+            .max(width / MOST_POINTS)
+            .max(widest / MOST_CELLS);
         Plan {
             tilt,
             low: low.0 - margin - 2.0 * step,
@@ -126,7 +135,10 @@ impl Sketches {
     fn spread(&self, tilt: f64) -> (f64, f64) {
         let (mut variance, mut widest) = (0.0, 0.0_f64);
         for (points, count) in &self.0 {
-            let largest = points.iter().map(|point| tilt * point.0).fold(f64::NEG_INFINITY, f64::max);
+            let largest = points
+                .iter()
+                .map(|point| tilt * point.0)
+                .fold(f64::NEG_INFINITY, f64::max);
             let mut sums = [0.0; 3];
             for &(loss, mass) in points {
                 let weight = mass * (tilt * loss - largest).exp();
@@ -136,9 +148,11 @@ impl Sketches {
             }
             let mean = sums[1] / sums[0];
             variance += count * (sums[2] / sums[0] - mean * mean).max(0.0);
-            let (low, high) = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
-                (low.min(point.0), high.max(point.0))
-            });
+            let (low, high) = points
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
+                    (low.min(point.0), high.max(point.0))
+                });
             widest = widest.max(high - low);
         }
         (variance, widest)
@@ -151,7 +165,10 @@ impl Sketches {
             .0
             .iter()
             .map(|(points, count)| {
-                let largest = points.iter().map(|point| tilt * point.0).fold(f64::NEG_INFINITY, f64::max);
+                let largest = points
+                    .iter()
+                    .map(|point| tilt * point.0)
+                    .fold(f64::NEG_INFINITY, f64::max);
                 let weigh = |&(loss, mass): &(f64, f64)| (loss, mass * (tilt * loss - largest).exp());
                 let weighted: Vec<(f64, f64)> = points.iter().map(weigh).collect();
                 let sum: f64 = weighted.iter().map(|point| point.1).sum();
@@ -163,14 +180,22 @@ impl Sketches {
             for ((points, scale), (sketch, _)) in weights.iter().zip(&self.0) {
                 let middle = centre(sketch, step);
                 let variance = |loss: f64| (step * step / 6.0).min(0.5 * step * (loss - middle).abs());
-                all += scale * points.iter().map(|point| point.1 * variance(point.0)).sum::<f64>();
+                all += scale
+                    * points
+                        .iter()
+                        .map(|point| point.1 * variance(point.0))
+                        .sum::<f64>();
             }
             0.5 * (1.0 + tilt) * all
         };
         let (mut low, mut high) = (1e-12_f64, 1e4_f64);
         for _ in 0..18 {
             let middle = (low * high).sqrt();
-            if added(middle) < error { low = middle } else { high = middle }
+            if added(middle) < error {
+                low = middle
+            } else {
+                high = middle
+            }
         }
         low
     }
@@ -180,7 +205,9 @@ impl Sketches {
 pub(crate) fn centre(sketch: &[(f64, f64)], step: f64) -> f64 {
     let mut centre: f64 = sketch.iter().map(|point| point.0 * point.1).sum();
     for _ in 0..3 {
-        let inside = sketch.iter().filter(|point| (point.0 - centre).abs() <= 0.5 * step);
+        let inside = sketch
+            .iter()
+            .filter(|point| (point.0 - centre).abs() <= 0.5 * step);
         let (with, shift) = inside.fold((0.0, 0.0), |(with, shift), point| {
             (with + point.1, shift + point.1 * (centre - point.0).exp_m1())
         });

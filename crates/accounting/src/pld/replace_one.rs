@@ -19,7 +19,10 @@ pub(crate) struct ReplaceOne {
 
 impl ReplaceOne {
     pub(crate) fn new(sample_rate: f64, noise_multiplier: f64) -> ReplaceOne {
-        ReplaceOne { sample_rate, mu: 1.0 / noise_multiplier }
+        ReplaceOne {
+            sample_rate,
+            mu: 1.0 / noise_multiplier,
+        }
     }
 
     pub(crate) fn mu(&self) -> f64 {
@@ -53,14 +56,22 @@ impl ReplaceOne {
         let mut z = 0.5 * high;
         for _ in 0..200 {
             let value = self.loss(z) - loss.abs();
-            if value > 0.0 { high = z } else { low = z }
+            if value > 0.0 {
+                high = z
+            } else {
+                low = z
+            }
             let slope = {
                 let up = sampled_slope(self.sample_rate, self.mu * (z - 0.5 * self.mu));
                 let down = sampled_slope(self.sample_rate, -self.mu * (z + 0.5 * self.mu));
                 self.mu * (up + down)
             };
             let newton = z - value / slope;
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+            let next = if newton > low && newton < high {
+                newton
+            } else {
+                0.5 * (low + high)
+            };
             if (next - z).abs() <= 1e-15 * z.abs().max(1e-3) {
                 z = next;
                 break;

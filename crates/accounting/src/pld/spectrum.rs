@@ -55,7 +55,9 @@ impl Spectrum {
     /// index `first`.
     pub(super) fn multiply(&mut self, first: i64, masses: &[f64], count: f64, input_error: f64) {
         let by_mass = |left: &(usize, &f64), right: &(usize, &f64)| left.1.total_cmp(right.1);
-        let Some((pivot, &atom)) = masses.iter().enumerate().max_by(by_mass) else { return };
+        let Some((pivot, &atom)) = masses.iter().enumerate().max_by(by_mass) else {
+            return;
+        };
         let log_atom_before = self.log_atom;
         self.log_atom += count * atom.ln();
         self.atom_index += count as i128 * i128::from(first + pivot as i64);
@@ -69,7 +71,9 @@ impl Spectrum {
         PLANNER.with_borrow_mut(|planner| {
             let forward = planner.plan_fft_forward(self.size);
             let mut transformed = forward.make_output_vec();
-            forward.process(&mut rest, &mut transformed).expect("buffers come from the plan");
+            forward
+                .process(&mut rest, &mut transformed)
+                .expect("buffers come from the plan");
             for ((log, total_error), ratio) in self.logs.iter_mut().zip(&mut self.errors).zip(&transformed) {
                 // Further factors are at most one, so what is negligible stays so.
                 if log_atom_before + log.re + *total_error < NEGLIGIBLE {
@@ -105,7 +109,9 @@ impl Spectrum {
             }
             squares.1 += 2.0 * log.norm_sqr();
         }
-        let error = (self.size as f64).sqrt() * NEGLIGIBLE.exp() + squares.0.sqrt() + 2.0 * input_error * squares.1.sqrt();
+        let error = (self.size as f64).sqrt() * NEGLIGIBLE.exp()
+            + squares.0.sqrt()
+            + 2.0 * input_error * squares.1.sqrt();
         // Real signals have real coefficients at both ends of the half spectrum.
         self.logs[0].im = 0.0;
         if self.size.is_multiple_of(2) {
@@ -114,7 +120,9 @@ impl Spectrum {
         let mut output = PLANNER.with_borrow_mut(|planner| {
             let inverse = planner.plan_fft_inverse(self.size);
             let mut output = inverse.make_output_vec();
-            inverse.process(&mut self.logs, &mut output).expect("buffers come from the plan");
+            inverse
+                .process(&mut self.logs, &mut output)
+                .expect("buffers come from the plan");
             output
         });
         let scale = 1.0 / self.size as f64;
@@ -136,7 +144,10 @@ impl Spectrum {
 fn complex_exp_m1(z: Complex<f64>) -> Complex<f64> {
     let half_sine = (0.5 * z.im).sin();
     let growth = z.re.exp();
-    Complex::new(z.re.exp_m1() - 2.0 * growth * half_sine * half_sine, growth * z.im.sin())
+    Complex::new(
+        z.re.exp_m1() - 2.0 * growth * half_sine * half_sine,
+        growth * z.im.sin(),
+    )
 }
 
 #[cfg(test)]

@@ -74,28 +74,43 @@ impl Curve {
         let refusal = |remedy| Err(refuse(accountant, mechanism, adjacency, remedy));
         let curve = match (mechanism.sampling, mechanism.release) {
             (Sampling::Full | Sampling::Partitioned { .. }, Release::Gaussian { noise_multiplier }) => {
-                Curve::Gaussian { mu: sensitivity / noise_multiplier }
+                Curve::Gaussian {
+                    mu: sensitivity / noise_multiplier,
+                }
             }
             (Sampling::Full | Sampling::Partitioned { .. }, Release::Laplace { noise_multiplier }) => {
-                Curve::Laplace { scale: noise_multiplier / sensitivity }
+                Curve::Laplace {
+                    scale: noise_multiplier / sensitivity,
+                }
             }
             (
                 Sampling::Full | Sampling::Partitioned { .. },
                 Release::RandomisedResponse { categories, epsilon },
             ) => Curve::RandomisedResponse { categories, epsilon },
             (Sampling::Full | Sampling::Partitioned { .. }, Release::Proved { epsilon, delta }) => {
-                return Ok((Curve::RandomisedResponse { categories: 2, epsilon }, delta));
+                return Ok((
+                    Curve::RandomisedResponse {
+                        categories: 2,
+                        epsilon,
+                    },
+                    delta,
+                ));
             }
             (Sampling::Poisson { sample_rate }, Release::Gaussian { noise_multiplier }) => match adjacency {
-                Adjacency::AddRemove | Adjacency::ZeroOut => {
-                    Curve::PoissonGaussian { sample_rate, noise_multiplier }
-                }
-                Adjacency::ReplaceOne => Curve::PoissonGaussianReplaceOne { sample_rate, noise_multiplier },
+                Adjacency::AddRemove | Adjacency::ZeroOut => Curve::PoissonGaussian {
+                    sample_rate,
+                    noise_multiplier,
+                },
+                Adjacency::ReplaceOne => Curve::PoissonGaussianReplaceOne {
+                    sample_rate,
+                    noise_multiplier,
+                },
             },
             (Sampling::Poisson { sample_rate }, Release::Laplace { noise_multiplier }) => match adjacency {
-                Adjacency::AddRemove | Adjacency::ZeroOut => {
-                    Curve::PoissonLaplace { sample_rate, scale: noise_multiplier }
-                }
+                Adjacency::AddRemove | Adjacency::ZeroOut => Curve::PoissonLaplace {
+                    sample_rate,
+                    scale: noise_multiplier,
+                },
                 Adjacency::ReplaceOne => return refusal(POISSON_REPLACE_ONE),
             },
             (Sampling::Poisson { sample_rate }, Release::Proved { epsilon, delta }) => match adjacency {
@@ -105,7 +120,10 @@ impl Curve {
                 Adjacency::ReplaceOne => return refusal(POISSON_REPLACE_ONE),
             },
             (Sampling::WithoutReplacement { sample_rate }, Release::Gaussian { noise_multiplier }) => {
-                Curve::GaussianWithoutReplacement { sample_rate, noise_multiplier }
+                Curve::GaussianWithoutReplacement {
+                    sample_rate,
+                    noise_multiplier,
+                }
             }
             (Sampling::WithoutReplacement { .. }, Release::Laplace { .. } | Release::Proved { .. }) => {
                 return refusal("the bound without replacement is implemented for Gaussian noise; use basic");
@@ -126,24 +144,26 @@ impl Curve {
             Curve::RandomisedResponse { categories, epsilon } => {
                 randomised_response::log_moment(categories, epsilon, order)
             }
-            Curve::PoissonGaussian { sample_rate, noise_multiplier } => {
-                sampled_gaussian::log_moment(sample_rate, noise_multiplier, order)
-            }
-            Curve::PoissonGaussianReplaceOne { sample_rate, noise_multiplier } => {
-                sampled_gaussian::replace_one_log_moment(sample_rate, noise_multiplier, order)
-            }
+            Curve::PoissonGaussian {
+                sample_rate,
+                noise_multiplier,
+            } => sampled_gaussian::log_moment(sample_rate, noise_multiplier, order),
+            Curve::PoissonGaussianReplaceOne {
+                sample_rate,
+                noise_multiplier,
+            } => sampled_gaussian::replace_one_log_moment(sample_rate, noise_multiplier, order),
             Curve::PoissonLaplace { sample_rate, scale } => {
                 laplace::sampled_log_moment(sample_rate, scale, order)
             }
             Curve::PoissonPure { sample_rate, epsilon } => {
                 randomised_response::sampled_log_moment(sample_rate, epsilon, order)
             }
-            Curve::GaussianWithoutReplacement { sample_rate, noise_multiplier } => {
-                without_replacement::log_moment(sample_rate, noise_multiplier, order)
-            }
+            Curve::GaussianWithoutReplacement {
+                sample_rate,
+                noise_multiplier,
+            } => without_replacement::log_moment(sample_rate, noise_multiplier, order),
         }
     }
 }
 
-const POISSON_REPLACE_ONE: &str =
-    "the dominating pair of a Poisson sample under replace_one is known for Gaussian noise only; use add_remove";
+const POISSON_REPLACE_ONE: &str = "the dominating pair of a Poisson sample under replace_one is known for Gaussian noise only; use add_remove";

@@ -17,7 +17,9 @@ pub fn log_moment(scale: f64, order: f64) -> f64 {
         return weight.ln() + up;
     }
     // In this form the linear terms cancel exactly before rounding can hurt.
-    (weight * up.exp_m1() + (1.0 - weight) * down.exp_m1()).max(0.0).ln_1p()
+    (weight * up.exp_m1() + (1.0 - weight) * down.exp_m1())
+        .max(0.0)
+        .ln_1p()
 }
 
 /// `(α − 1) · RDP(α)` of the same on a Poisson sample, the larger of both directions.
@@ -50,7 +52,10 @@ mod tests {
         for scale in [0.5, 1.0, 10.0] {
             for order in [1.5, 2.0, 17.0] {
                 let difference = sampled_log_moment(1.0, scale, order) - log_moment(scale, order);
-                assert!(difference.abs() < 1e-12 * (1.0 + log_moment(scale, order)), "{scale} {order} {difference}");
+                assert!(
+                    difference.abs() < 1e-12 * (1.0 + log_moment(scale, order)),
+                    "{scale} {order} {difference}"
+                );
             }
         }
     }

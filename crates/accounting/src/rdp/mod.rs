@@ -8,10 +8,10 @@ pub mod randomised_response;
 pub mod sampled_gaussian;
 pub mod without_replacement;
 
+use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing};
 use crate::composition::Composition;
 use crate::error::AccountingError;
-use crate::Adjacency;
 use curve::Curve;
 
 /// Everything that ran, as a sum of Rényi curves and a total failure probability.
@@ -30,7 +30,10 @@ impl TotalCurve {
         composition: &Composition,
         adjacency: Adjacency,
     ) -> Result<TotalCurve, AccountingError> {
-        let mut total = TotalCurve { curves: Vec::new(), failure: 0.0 };
+        let mut total = TotalCurve {
+            curves: Vec::new(),
+            failure: 0.0,
+        };
         for step in &composition.steps {
             let (curve, failure) = Curve::of(accountant, &step.mechanism, adjacency)?;
             total.curves.push((curve, step.count as f64));
@@ -41,7 +44,10 @@ impl TotalCurve {
 
     /// `(α − 1) · RDP(α)` of the whole composition.
     pub(crate) fn log_moment(&self, order: f64) -> f64 {
-        self.curves.iter().map(|(curve, count)| count * curve.log_moment(order)).sum()
+        self.curves
+            .iter()
+            .map(|(curve, count)| count * curve.log_moment(order))
+            .sum()
     }
 
     /// The total probability of not following the curve.
@@ -56,7 +62,8 @@ impl TotalCurve {
             return None;
         }
         let rho = self.log_moment(2.0) / 2.0;
-        let (order, epsilon) = orders::best_order(|order| convert(self.log_moment(order), order, delta), delta, rho);
+        let (order, epsilon) =
+            orders::best_order(|order| convert(self.log_moment(order), order, delta), delta, rho);
         // Directed rounding: no sum above loses more than this.
         Some((order, epsilon * (1.0 + 1e-12)))
     }
@@ -81,7 +88,9 @@ pub fn best_order(
     delta: f64,
 ) -> Result<(f64, f64), AccountingError> {
     let total = TotalCurve::of(Rdp.name(), composition, adjacency)?;
-    Ok(total.best(delta, conversion::improved).unwrap_or((2.0, f64::INFINITY)))
+    Ok(total
+        .best(delta, conversion::improved)
+        .unwrap_or((2.0, f64::INFINITY)))
 }
 
 /// Rényi accounting with the improved conversion, minimised over all real orders.

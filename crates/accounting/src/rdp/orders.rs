@@ -22,7 +22,11 @@ const LOG_TOLERANCE: f64 = 2e-4;
 pub fn best_order(epsilon: impl Fn(f64) -> f64, delta: f64, rho: f64) -> (f64, f64) {
     let (lowest, highest) = (SMALLEST_EXCESS.ln(), (LARGEST_ORDER - 1.0).ln());
     let start = ((1.0 / delta).ln() / rho.max(f64::MIN_POSITIVE)).sqrt();
-    let start = if start.is_nan() { 0.0 } else { start.ln().clamp(lowest, highest) };
+    let start = if start.is_nan() {
+        0.0
+    } else {
+        start.ln().clamp(lowest, highest)
+    };
     let at = |log_excess: f64| epsilon(1.0 + log_excess.exp());
 
     let mut step = 0.7;
@@ -49,7 +53,11 @@ pub fn best_order(epsilon: impl Fn(f64) -> f64, delta: f64, rho: f64) -> (f64, f
         };
         let value = at(candidate);
         if value < middle.1 {
-            if candidate < middle.0 { high = middle.0 } else { low = middle.0 }
+            if candidate < middle.0 {
+                high = middle.0
+            } else {
+                low = middle.0
+            }
             middle = (candidate, value);
         } else if candidate < middle.0 {
             low = candidate;

@@ -35,7 +35,11 @@ pub fn log_moment(sample_rate: f64, noise_multiplier: f64, order: f64) -> f64 {
         return log_one_plus_exp(fractional_log_excess(sample_rate, noise_multiplier, order, &grid));
     }
     let below = order.floor();
-    let at_below = if below > 1.0 { integer_log_moment(sample_rate, noise_multiplier, below) } else { 0.0 };
+    let at_below = if below > 1.0 {
+        integer_log_moment(sample_rate, noise_multiplier, below)
+    } else {
+        0.0
+    };
     if order == below {
         return at_below;
     }
@@ -55,7 +59,11 @@ fn integer_log_moment(sample_rate: f64, noise_multiplier: f64, order: f64) -> f6
         k += 1.0;
         let exponent = (k * k - k) * half_precision;
         if k >= 2.0 {
-            let log_growth = if exponent < 30.0 { exponent.exp_m1().ln() } else { exponent };
+            let log_growth = if exponent < 30.0 {
+                exponent.exp_m1().ln()
+            } else {
+                exponent
+            };
             sum.add(log_binomial + log_growth);
         }
     }
@@ -67,8 +75,16 @@ fn fractional_log_excess(sample_rate: f64, noise_multiplier: f64, order: f64, gr
     let mut sum = LogSum::default();
     for t in grid.points() {
         let loss = t / noise_multiplier - 0.5 / (noise_multiplier * noise_multiplier);
-        let y = if loss < 700.0 { sample_rate * loss.exp_m1() } else { f64::INFINITY };
-        let log_ratio = if y.is_finite() { y.ln_1p() } else { sample_rate.ln() + loss };
+        let y = if loss < 700.0 {
+            sample_rate * loss.exp_m1()
+        } else {
+            f64::INFINITY
+        };
+        let log_ratio = if y.is_finite() {
+            y.ln_1p()
+        } else {
+            sample_rate.ln() + loss
+        };
         let log_excess = if order * y.abs() < 1e-3 {
             // Taylor expansion: the direct form cancels to second order here.
             let tail = 1.0 + (order - 4.0) / 5.0 * y;
@@ -107,7 +123,11 @@ pub fn replace_one_log_moment(sample_rate: f64, noise_multiplier: f64, order: f6
     }
     let half_precision = 0.5 / (noise_multiplier * noise_multiplier);
     let log_mixture = |loss: f64| {
-        if loss < 700.0 { (sample_rate * loss.exp_m1()).ln_1p() } else { sample_rate.ln() + loss }
+        if loss < 700.0 {
+            (sample_rate * loss.exp_m1()).ln_1p()
+        } else {
+            sample_rate.ln() + loss
+        }
     };
     let mut sum = LogSum::default();
     for t in grid.points() {
@@ -154,7 +174,10 @@ pub(super) struct LogSum {
 
 impl Default for LogSum {
     fn default() -> Self {
-        LogSum { largest: f64::NEG_INFINITY, scaled: 0.0 }
+        LogSum {
+            largest: f64::NEG_INFINITY,
+            scaled: 0.0,
+        }
     }
 }
 
@@ -172,7 +195,11 @@ impl LogSum {
     }
 
     pub(super) fn value(&self) -> f64 {
-        if self.scaled == 0.0 { f64::NEG_INFINITY } else { self.largest + self.scaled.ln() }
+        if self.scaled == 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            self.largest + self.scaled.ln()
+        }
     }
 }
 
@@ -202,7 +229,10 @@ mod tests {
             (1.0, 2.0, 10.0, 1.25),
         ] {
             let value = rdp(q, sigma, order);
-            assert!((value / expected - 1.0).abs() < 1e-9, "({q}, {sigma}, {order}): {value}");
+            assert!(
+                (value / expected - 1.0).abs() < 1e-9,
+                "({q}, {sigma}, {order}): {value}"
+            );
         }
     }
 
@@ -214,7 +244,10 @@ mod tests {
                     let grid = Grid::new(sigma, 0.0, order);
                     let sum = integer_log_moment(q, sigma, order);
                     let integral = log_one_plus_exp(fractional_log_excess(q, sigma, order, &grid));
-                    assert!((integral / sum - 1.0).abs() < 1e-9, "q {q} sigma {sigma} order {order}: {integral} {sum}");
+                    assert!(
+                        (integral / sum - 1.0).abs() < 1e-9,
+                        "q {q} sigma {sigma} order {order}: {integral} {sum}"
+                    );
                 }
             }
         }

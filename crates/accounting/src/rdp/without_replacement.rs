@@ -14,7 +14,11 @@ use super::sampled_gaussian::{LogSum, log_one_plus_exp};
 pub fn log_moment(sample_rate: f64, noise_multiplier: f64, order: f64) -> f64 {
     let unsampled = 2.0 * order * (order - 1.0) / (noise_multiplier * noise_multiplier);
     let below = order.floor();
-    let at_below = if below > 1.0 { integer_log_moment(sample_rate, noise_multiplier, below) } else { 0.0 };
+    let at_below = if below > 1.0 {
+        integer_log_moment(sample_rate, noise_multiplier, below)
+    } else {
+        0.0
+    };
     let weight = order - below;
     let sampled = if weight == 0.0 {
         at_below

@@ -179,6 +179,48 @@ fn replace_one() {
     );
 }
 
+/// The loss distribution of samples without replacement: at one step the closed form for multiplier σ/2, for many
+/// steps below the Rényi bound.
+#[test]
+fn without_replacement() {
+    let event = |sigma: f64, steps: u64| {
+        Event::gaussian(sigma)
+            .sampled_without_replacement(0.01)
+            .repeated(steps)
+    };
+    for (sigma, steps) in [(4.0, 1000), (2.0, 100), (8.0, 40_000)] {
+        let run = event(sigma, steps);
+        let price = accountant::by_name("pld")
+            .unwrap()
+            .epsilon(&run, Adjacency::ReplaceOne, DELTA)
+            .unwrap();
+        assert!(
+            price.epsilon < 0.95 * epsilon("rdp", &run, Adjacency::ReplaceOne),
+            "{price:?}"
+        );
+        // Poisson sampling with half the noise is cheaper: its two directions are not both paid at once.
+        let poisson = accountant::by_name("pld").unwrap().epsilon(
+            &poisson(0.01, 0.5 * sigma, steps),
+            Adjacency::AddRemove,
+            DELTA,
+        );
+        assert!(price.epsilon >= poisson.unwrap().lower.unwrap());
+        assert_eq!(price.epsilon, epsilon("pld", &run, Adjacency::ZeroOut));
+    }
+    let one = accountant::by_name("pld")
+        .unwrap()
+        .epsilon(&event(1.0, 1), Adjacency::ReplaceOne, DELTA)
+        .unwrap();
+    let same = accountant::by_name("pld")
+        .unwrap()
+        .epsilon(&poisson(0.01, 0.5, 1), Adjacency::AddRemove, DELTA)
+        .unwrap();
+    assert!(
+        one.lower.unwrap() <= same.epsilon && same.lower.unwrap() <= one.epsilon,
+        "{one:?} {same:?}"
+    );
+}
+
 /// Two published training settings (DPNAS), classical conversion.
 #[test]
 fn dpnas_settings() {

@@ -25,9 +25,9 @@ pub struct Calibrate {
     #[command(flatten)]
     run: RunArguments,
 
-    /// The accountant whose price must not exceed the target. The default is pld, or rdp where pld has no bound.
-    #[arg(long, value_name = "NAME")]
-    accountant: Option<String>,
+    /// The accountant whose price must not exceed the target.
+    #[arg(long, value_name = "NAME", default_value = "pld")]
+    accountant: String,
 
     /// Print one JSON object instead of a sentence.
     #[arg(long)]
@@ -53,11 +53,7 @@ impl Calibrate {
             return Err(out_of_range("--epsilon", self.epsilon, "greater than 0"));
         }
         self.run.check()?;
-        let name = self.accountant.as_deref().unwrap_or(match self.run.sampling {
-            crate::run_arguments::SamplingChoice::WithoutReplacement => "rdp",
-            _ => "pld",
-        });
-        let accountant = find_accountant(name)?;
+        let accountant = find_accountant(&self.accountant)?;
         let adjacency = self.run.adjacency();
         let target = Target {
             epsilon: self.epsilon,

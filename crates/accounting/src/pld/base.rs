@@ -114,6 +114,23 @@ impl Base {
         }
     }
 
+    /// Probability of a positive loss with and without the record.
+    pub(crate) fn positive(&self) -> (f64, f64) {
+        match self {
+            Base::Gaussian { mu } => (normal::cdf(0.5 * mu), normal::survival(0.5 * mu)),
+            Base::Laplace { scale } => {
+                let rare = 0.5 * (-0.5 / scale).exp();
+                (1.0 - rare, rare)
+            }
+            Base::Atoms(atoms) => atoms
+                .iter()
+                .filter(|atom| atom.loss > 0.0)
+                .fold((0.0, 0.0), |(with, without), atom| {
+                    (with + atom.with, without + atom.without)
+                }),
+        }
+    }
+
     /// The continuous part between two losses inside the support; the lower end may be −∞, where e^a is 0.
     pub(crate) fn cell(&self, lower: f64, upper: f64) -> Cell {
         match self {

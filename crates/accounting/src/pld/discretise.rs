@@ -299,6 +299,21 @@ mod tests {
             }
             // Symmetric pairs: H(e^ε) = 1 − e^ε + e^ε H(e^−ε).
             Pair::Full(Base::Laplace { .. }) => -epsilon.exp_m1() + epsilon.exp() * exact(pair, -epsilon),
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let (sample_rate, base) = (*sample_rate, base.clone());
+                let removed = Pair::Remove {
+                    sample_rate,
+                    base: base.clone(),
+                };
+                exact(
+                    &if epsilon >= 0.0 {
+                        removed
+                    } else {
+                        Pair::Add { sample_rate, base }
+                    },
+                    epsilon,
+                )
+            }
             _ => panic!("no closed form"),
         }
     }
@@ -328,7 +343,9 @@ mod tests {
             for cells_wanted in [7.0, 60.0, 1000.0] {
                 let step = (high - low) / cells_wanted;
                 let sketch = pair.sketch(-50.0);
-                for offset in [pair.anchor(&sketch, step), 0.31 * step] {
+                let anywhere = !matches!(pair, Pair::WithoutReplacement { .. });
+                let other = if anywhere { 0.31 * step } else { 0.0 };
+                for offset in [pair.anchor(&sketch, step), other] {
                     let cells = Cells::new(&pair, step, offset, -50.0);
                     let (above, below) = (cells.pessimistic(), cells.optimistic());
                     for place in 0..200 {

@@ -181,7 +181,10 @@ impl Direction {
     fn cells(&self, sketches: &Sketches, step: f64, log_tail: f64) -> Vec<(Cells, f64)> {
         let both = self.pairs.iter().zip(&sketches.0);
         both.map(|((pair, count), (sketch, _))| {
-            (Cells::new(pair, step, pair.anchor(sketch, step), log_tail), *count)
+            (
+                Cells::new(pair, step, pair.anchor(sketch, step), log_tail),
+                *count,
+            )
         })
         .collect()
     }
@@ -307,21 +310,36 @@ fn pairs(
     adjacency: Adjacency,
 ) -> Result<[Pair; 2], AccountingError> {
     let refusal = |remedy| Err(refuse(accountant, mechanism, adjacency, remedy));
+    // The proof for samples of fixed size exchanges two live records, under zero_out too.
+    let sensitivity = match mechanism.sampling {
+        Sampling::WithoutReplacement { .. } => Adjacency::ReplaceOne.sensitivity(),
+        Sampling::Full | Sampling::Partitioned { .. } | Sampling::Poisson { .. } => adjacency.sensitivity(),
+    };
     let base = match mechanism.release {
         Release::Gaussian { noise_multiplier } => Base::Gaussian {
-            mu: adjacency.sensitivity() / noise_multiplier,
+            mu: sensitivity / noise_multiplier,
         },
         Release::Laplace { noise_multiplier } => Base::Laplace {
-            scale: noise_multiplier / adjacency.sensitivity(),
+            scale: noise_multiplier / sensitivity,
         },
         Release::RandomisedResponse { categories, epsilon } => Base::randomised_response(categories, epsilon),
         Release::Proved { epsilon, delta } => Base::proved(epsilon, delta),
     };
-    let sample_rate = match mechanism.sampling {
-        Sampling::Full | Sampling::Partitioned { .. } => 1.0,
-        Sampling::Poisson { sample_rate } => sample_rate,
-        Sampling::WithoutReplacement { .. } => {
-            return refusal("no dominating pair is known that survives composition; use rdp");
+    let sample_rate = match (mechanism.sampling, mechanism.release, adjacency) {
+        (Sampling::Full | Sampling::Partitioned { .. }, _, _) => 1.0,
+        (Sampling::Poisson { sample_rate }, _, _) => sample_rate,
+        (
+            Sampling::WithoutReplacement { .. },
+            Release::Proved { .. },
+            Adjacency::ZeroOut | Adjacency::AddRemove,
+        ) => {
+            return refusal(
+                "a fixed-size sample needs the event's guarantee for the exchange of a record; use replace_one",
+            );
+        }
+        (Sampling::WithoutReplacement { sample_rate }, _, _) => {
+            let pair = Pair::WithoutReplacement { sample_rate, base };
+            return Ok([pair.clone(), pair]);
         }
     };
     if sample_rate == 1.0 {

@@ -11,7 +11,10 @@ use crate::quadrature;
 ///
 /// # Source
 /// Zhu, Dong and Wang 2022, Theorem 11: if (A, B) dominates a release, ((1−q)B + qA, B) dominates it on a Poisson
-/// sample when a record is removed and (B, (1−q)B + qA) when one is added.
+/// sample when a record is removed and (B, (1−q)B + qA) when one is added. On a sample of fixed size, with (A, B) for
+/// the exchange of a record, the first curve bounds orders e^ε ≥ 1 and the second those below; the two meet at 1,
+/// and the curve they form belongs to a pair whose loss has the positive part of the first, the negative part of
+/// the second, and the rest of its mass at zero.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Pair {
     /// A release that sees every record; both directions agree.
@@ -22,6 +25,8 @@ pub(crate) enum Pair {
     Add { sample_rate: f64, base: Base },
     /// Poisson sample, one record exchanged; both directions agree.
     ReplaceOne(ReplaceOne),
+    /// Sample of fixed size, one record exchanged; both directions agree.
+    WithoutReplacement { sample_rate: f64, base: Base },
 }
 
 /// `ln(1 − q + q e^ℓ)`: the loss of a sampled release from that of the release.
@@ -48,6 +53,20 @@ fn unsampled_loss(sample_rate: f64, loss: f64) -> f64 {
 }
 
 impl Pair {
+    /// The pairs whose positive and negative losses a sample without replacement has.
+    fn halves(sample_rate: f64, base: &Base) -> [Pair; 2] {
+        [
+            Pair::Remove {
+                sample_rate,
+                base: base.clone(),
+            },
+            Pair::Add {
+                sample_rate,
+                base: base.clone(),
+            },
+        ]
+    }
+
     /// The loss at which the continuous part begins and ends, if there is one.
     pub(crate) fn support(&self) -> Option<(f64, f64)> {
         match self {
@@ -59,6 +78,13 @@ impl Pair {
                 .support()
                 .map(|(a, b)| (-sampled_loss(*sample_rate, b), -sampled_loss(*sample_rate, a))),
             Pair::ReplaceOne(_) => Some((f64::NEG_INFINITY, f64::INFINITY)),
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let [positive, negative] = Pair::halves(*sample_rate, base);
+                positive
+                    .support()
+                    .zip(negative.support())
+                    .map(|(high, low)| (low.0, high.1))
+            }
         }
     }
 
@@ -91,6 +117,15 @@ impl Pair {
                 }
             }
             Pair::ReplaceOne(pair) => pair.cell(lower, upper),
+            // Zero is a grid point of these pairs, so no cell has both signs.
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let [positive, negative] = Pair::halves(*sample_rate, base);
+                if lower >= 0.0 {
+                    positive.cell(lower, upper)
+                } else {
+                    negative.cell(lower, upper)
+                }
+            }
         }
     }
 
@@ -114,6 +149,16 @@ impl Pair {
                     .collect()
             }
             Pair::ReplaceOne(_) => Vec::new(),
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let [positive, negative] = Pair::halves(*sample_rate, base);
+                let (with, without) = base.positive();
+                let (above, infinite) = positive.atoms();
+                let mut atoms: Vec<(f64, f64)> = above.into_iter().filter(|atom| atom.0 > 0.0).collect();
+                atoms.extend(negative.atoms().0.into_iter().filter(|atom| atom.0 < 0.0));
+                atoms.push((0.0, 1.0 - sample_rate * with - (2.0 - sample_rate) * without));
+                atoms.push((f64::INFINITY, infinite));
+                atoms
+            }
         };
         let infinite = transformed
             .iter()
@@ -133,6 +178,9 @@ impl Pair {
     /// point, and loses nothing exactly when the point is the centre of mass, in the likelihood ratio, of what it
     /// collects. `sketch` helps where no edge of the support asks for more.
     pub(crate) fn anchor(&self, sketch: &[(f64, f64)], step: f64) -> f64 {
+        if let Pair::WithoutReplacement { .. } = self {
+            return 0.0;
+        }
         let (atoms, _) = self.atoms();
         if let Some(lowest) = atoms.iter().map(|atom| atom.0).reduce(f64::min) {
             return lowest;
@@ -169,6 +217,9 @@ impl Pair {
     /// The distance between the lowest and the heaviest other atom: with the lowest as anchor, a step that divides
     /// it makes losses with few atoms exact.
     pub(crate) fn spacing(&self) -> Option<f64> {
+        if let Pair::WithoutReplacement { .. } = self {
+            return None;
+        }
         let (mut atoms, _) = self.atoms();
         atoms.sort_by(|left, right| left.0.total_cmp(&right.0));
         let (lowest, others) = atoms.split_first()?;
@@ -212,6 +263,13 @@ impl Pair {
             }
             Pair::Full(_) | Pair::Remove { .. } | Pair::Add { .. } => self.support(),
             Pair::ReplaceOne(pair) => Some(pair.range(reach)),
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let [positive, negative] = Pair::halves(*sample_rate, base);
+                Some((
+                    negative.range(log_tail).0.min(0.0),
+                    positive.range(log_tail).1.max(0.0),
+                ))
+            }
         };
         let (atoms, _) = self.atoms();
         atoms.iter().fold(
@@ -252,6 +310,22 @@ impl Pair {
                 });
             }
             Pair::ReplaceOne(pair) => normal_points(pair.mu(), &|z| (pair.loss(z), pair.density(z))),
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let [positive, negative] = Pair::halves(*sample_rate, base);
+                points.retain(|point| point.0 == 0.0);
+                points.extend(
+                    positive
+                        .sketch(log_tail)
+                        .into_iter()
+                        .filter(|point| point.0 > 0.0),
+                );
+                points.extend(
+                    negative
+                        .sketch(log_tail)
+                        .into_iter()
+                        .filter(|point| point.0 < 0.0),
+                );
+            }
             Pair::Full(Base::Atoms(_))
             | Pair::Remove {
                 base: Base::Atoms(_), ..

@@ -45,8 +45,8 @@ pub struct Calibrated<Value> {
 
 /// The search stops when the price is within this share of the target.
 const CLOSE_ENOUGH: f64 = 2e-4;
-/// Prices tried at most after the bracket is known.
-const MOST_TRIALS: u32 = 60;
+/// Prices tried at most.
+const MOST_TRIALS: u32 = 120;
 
 /// The smallest noise (or the smallest factor on a whole noise schedule) that meets the target.
 ///
@@ -164,9 +164,7 @@ impl Search {
         let mut too_much: Option<(f64, f64)> = None;
         let mut value = rounded(start);
         let mut factor = 1.15;
-        let mut trials = 0;
-        while trials < MOST_TRIALS + 60 {
-            trials += 1;
+        for trial in 1..=MOST_TRIALS {
             let epsilon = price(value)?;
             if epsilon <= target.epsilon {
                 affordable = Some((value, epsilon));
@@ -190,7 +188,7 @@ impl Search {
                         low,
                         high,
                         target.epsilon * (1.0 - 0.3 * close_enough),
-                        trials,
+                        trial,
                     ))
                     .max(if self.whole { low.0 + 1.0 } else { low.0 })
                     .min(if self.whole { high.0 - 1.0 } else { high.0 })

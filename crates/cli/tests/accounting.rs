@@ -265,7 +265,8 @@ fn calibrate_finds_what_is_missing() {
     let back = json(&format!(
         "account --noise-multiplier {value} --sample-rate 0.01 --steps 10000 --delta 1e-5 --json"
     ));
-    assert_eq!(back["epsilon"]["pld"], noise["epsilon"]);
+    // Parsing the printed value may move its last digit.
+    assert!((back["epsilon"]["pld"].as_f64().unwrap() - noise["epsilon"].as_f64().unwrap()).abs() < 1e-9);
 
     let steps = json("calibrate --epsilon 3 --delta 1e-5 --sample-rate 0.01 --noise-multiplier 1 --json");
     assert!(

@@ -29,29 +29,7 @@ pub(crate) enum Base {
 impl Base {
     /// Randomised response over `categories` values.
     pub(crate) fn randomised_response(categories: u32, epsilon: f64) -> Base {
-        let others = f64::from(categories) - 2.0;
-        let truth = 1.0 / (1.0 + (others + 1.0) * (-epsilon).exp());
-        let lie = truth * (-epsilon).exp();
-        let mut atoms = vec![
-            Atom {
-                loss: epsilon,
-                with: truth,
-                without: lie,
-            },
-            Atom {
-                loss: -epsilon,
-                with: lie,
-                without: truth,
-            },
-        ];
-        if others > 0.0 {
-            atoms.push(Atom {
-                loss: 0.0,
-                with: others * lie,
-                without: others * lie,
-            });
-        }
-        Base::Atoms(atoms)
+        Base::Atoms(response_atoms(categories, epsilon, 0.0))
     }
 
     /// The worst case of all (ε, δ)-DP releases: it fails openly with probability δ, else it is binary
@@ -60,13 +38,7 @@ impl Base {
     /// # Source
     /// Kairouz, Oh and Viswanath 2015, Theorem 3.1.
     pub(crate) fn proved(epsilon: f64, delta: f64) -> Base {
-        let Base::Atoms(mut atoms) = Base::randomised_response(2, epsilon) else {
-            unreachable!()
-        };
-        for atom in &mut atoms {
-            atom.with *= 1.0 - delta;
-            atom.without *= 1.0 - delta;
-        }
+        let mut atoms = response_atoms(2, epsilon, delta);
         if delta > 0.0 {
             atoms.push(Atom {
                 loss: f64::INFINITY,
@@ -131,6 +103,21 @@ impl Base {
         }
     }
 
+    /// Probability of the continuous part between two losses with and without the record.
+    pub(crate) fn masses(&self, lower: f64, upper: f64) -> (f64, f64) {
+        match self {
+            Base::Gaussian { mu } => {
+                let (za, zb) = (lower / mu - 0.5 * mu, upper / mu - 0.5 * mu);
+                (normal::between(za, zb), normal::between(za + mu, zb + mu))
+            }
+            Base::Laplace { scale } => {
+                let at = |loss: f64| 0.5 * (0.5 * (loss - 1.0 / scale)).exp();
+                (at(upper) - at(lower), at(-lower) - at(-upper))
+            }
+            Base::Atoms(_) => (0.0, 0.0),
+        }
+    }
+
     /// The continuous part between two losses inside the support; the lower end may be −∞, where e^a is 0.
     pub(crate) fn cell(&self, lower: f64, upper: f64) -> Cell {
         match self {
@@ -147,6 +134,33 @@ impl Base {
             Base::Atoms(_) => Cell::default(),
         }
     }
+}
+
+/// Randomised response that answers at all with probability 1 − `failure`.
+fn response_atoms(categories: u32, epsilon: f64, failure: f64) -> Vec<Atom> {
+    let others = f64::from(categories) - 2.0;
+    let truth = (1.0 - failure) / (1.0 + (others + 1.0) * (-epsilon).exp());
+    let lie = truth * (-epsilon).exp();
+    let mut atoms = vec![
+        Atom {
+            loss: epsilon,
+            with: truth,
+            without: lie,
+        },
+        Atom {
+            loss: -epsilon,
+            with: lie,
+            without: truth,
+        },
+    ];
+    if others > 0.0 {
+        atoms.push(Atom {
+            loss: 0.0,
+            with: others * lie,
+            without: others * lie,
+        });
+    }
+    atoms
 }
 
 /// Beyond so many panels the closed form loses nothing.

@@ -11,18 +11,12 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// The moments of the same mass as part of a wider cell: `self` covers losses from `inner.0` to `inner.1`,
-    /// the result is relative to the ends of `outer`.
-    pub(crate) fn widened(self, inner: (f64, f64), outer: (f64, f64)) -> Cell {
-        // e^b · Q of the cell, from left + right = (e^b − e^a) Q.
-        let scaled = (self.left + self.right) / -(inner.0 - inner.1).exp_m1();
-        if scaled == 0.0 {
-            return Cell::default();
-        }
-        let below = (inner.0 - inner.1).exp() - (outer.0 - inner.1).exp();
+    /// The moments of known probabilities under P and Q that lie somewhere in a cell, such as the one in which the
+    /// support ends.
+    pub(crate) fn of_masses((with, without): (f64, f64), outer: (f64, f64)) -> Cell {
         Cell {
-            left: self.left + scaled * below,
-            right: self.right + scaled * (outer.1 - inner.1).exp_m1(),
+            left: (with - outer.0.exp() * without).max(0.0),
+            right: (outer.1.exp() * without - with).max(0.0),
         }
     }
 

@@ -15,14 +15,17 @@
 //! * **Mass above the window** is missing from the upper bound; the same Chernoff bound covers it, because
 //!   e^{−θℓ} is smaller there.
 //!
-//! Rounding inside the masses themselves is relative, so it becomes a factor e^{±T·η} on δ.
+//! Rounding inside the masses themselves is relative, so it becomes a factor e^{±T·η} on δ; at the edges of a
+//! support it is larger, and is added like the others.
 
 use super::discretise::{Discrete, ON_GRID};
 use super::plan::Plan;
 use super::spectrum::Spectrum;
 
-/// Bound on the relative error of one grid mass and of its share in a normaliser.
+/// Bound on the relative error of one grid mass and of its share in a normaliser ...
 const MASS_ERROR: f64 = 4e-13;
+/// ... except at the edge of a support, where it is this over the step: there a rounded mass is split in two.
+const EDGE_ERROR: f64 = 1e-15;
 /// Rounding errors per level of a transform: a complex multiplication, its twiddle factor and an addition.
 const TRANSFORM_ERROR: f64 = 6.0 * f64::EPSILON;
 /// The composed loss of all steps.
@@ -68,6 +71,7 @@ impl Composed {
         let (mut above, mut below) = (-plan.upper_tilt * top, -plan.lower_tilt * bottom);
         let mut total_count = 0.0;
         let mut log_finite = 0.0;
+        let mut edge_error = 0.0_f64;
         let mut spectrum = Spectrum::new(size);
         for (part, count) in parts {
             let logs_of_masses: Vec<f64> = part.masses.iter().map(|mass| mass.ln()).collect();
@@ -81,10 +85,14 @@ impl Composed {
             log_finite += count * (-part.infinite).ln_1p();
             let weigh = |(place, log_mass): (usize, &f64)| (log_mass + plan.tilt * loss(place) - own).exp();
             let tilted: Vec<f64> = logs_of_masses.iter().enumerate().map(weigh).collect();
+            let edge: f64 = part.edges.iter().map(|&place| tilted[place]).sum();
+            edge_error += count * edge * EDGE_ERROR / plan.step;
             spectrum.multiply(part.first, &tilted, *count, input_error);
         }
         let (masses, transform_error) = spectrum.transform_back(first, input_error);
         let (above, below) = (above.exp(), below.exp());
+        // An error of relative size η in a share w of a measure of mass one changes its T-th power by (1 + wη)^T − 1.
+        let rounding = transform_error + edge_error.exp_m1();
         Composed {
             offset,
             first,
@@ -92,8 +100,8 @@ impl Composed {
             tilt: plan.tilt,
             log_scale,
             masses,
-            missing: transform_error + above,
-            excess: transform_error + above + below,
+            missing: rounding + above,
+            excess: rounding + above + below,
             log_slack: MASS_ERROR * total_count + 1e-9,
             pad: ON_GRID * plan.step * total_count,
             infinite: -log_finite.exp_m1(),

@@ -27,7 +27,7 @@ const ABSOLUTE_TOLERANCE: f64 = 0.002;
 /// The first grid aims for this share of the tolerance.
 const AIM: f64 = 0.25;
 /// How often the guess or the grid is improved at most.
-const REFINEMENTS: u32 = 7;
+const REFINEMENTS: u32 = 9;
 
 /// Privacy loss distributions, composed by Fourier transform.
 ///
@@ -83,8 +83,7 @@ impl Accountant for Pld {
         if price.epsilon.is_infinite() {
             price.note = Some("the probability of an unbounded loss reaches delta".into());
         } else if price.note.is_none() && price.epsilon - lower > tolerance(lower) {
-            price.note =
-                Some("so small a delta meets the limits of double precision: the bracket is wide".into());
+            price.note = Some("the bracket is wider than usual: the grid or double precision ran out".into());
         }
         Ok(price)
     }
@@ -207,9 +206,9 @@ impl Direction {
         let sketches = self.sketches(log_tail);
         let mut guess = sketches.epsilon(delta);
         let mut fineness = 1.0;
-        let mut finest = 0.0;
         let mut bracket = (0.0_f64, f64::INFINITY);
         for _ in 0..=REFINEMENTS {
+            let width = bracket.1 - bracket.0;
             let mut plan = sketches.plan(guess, AIM * tolerance(guess), fineness);
             plan.step = self.aligned(plan.step);
             let cells = self.cells(&sketches, plan.step, log_tail);
@@ -219,14 +218,18 @@ impl Direction {
                 bracket.0.max(lower.unwrap_or(0.0)),
                 bracket.1.min(upper.unwrap_or(f64::INFINITY)),
             );
-            if bracket.1 - bracket.0 <= tolerance(bracket.0) || bracket.1 <= floor || plan.step == finest {
+            let narrow = bracket.1 - bracket.0 <= tolerance(bracket.0);
+            let guess_was_far_off = bracket.1 < 0.7 * guess;
+            // A finer grid that no longer helps has met the limits of the transform.
+            let improved = bracket.1 - bracket.0 < 0.9 * width;
+            let exhausted = fineness < 0.3 && !guess_was_far_off && !improved;
+            if narrow || bracket.1 <= floor || exhausted {
                 break;
             }
-            finest = plan.step;
-            if bracket.1 < 0.7 * guess {
-                // The guess was far off: what is known now is worth more than a finer grid.
+            if guess_was_far_off {
                 guess = bracket.1;
-            } else {
+            }
+            if !guess_was_far_off || width.is_finite() {
                 fineness *= 0.5;
             }
         }

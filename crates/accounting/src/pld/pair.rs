@@ -5,7 +5,6 @@ use super::cell::Cell;
 use super::plan::centre;
 use super::replace_one::ReplaceOne;
 use crate::normal;
-use crate::quadrature;
 
 /// A pair of distributions whose hockey-stick curve bounds that of a mechanism for one direction of adjacency.
 ///
@@ -42,7 +41,7 @@ pub(crate) fn sampled_loss(sample_rate: f64, loss: f64) -> f64 {
 fn unsampled_loss(sample_rate: f64, loss: f64) -> f64 {
     if loss < 30.0 {
         let ratio = loss.exp_m1() / sample_rate;
-        if ratio <= -1.0 {
+        if ratio <= -1.0 + 1e-15 {
             f64::NEG_INFINITY
         } else {
             ratio.ln_1p()
@@ -129,6 +128,42 @@ impl Pair {
         }
     }
 
+    /// Probability of the continuous part between two losses inside the support, under P and under Q.
+    pub(crate) fn masses(&self, lower: f64, upper: f64) -> (f64, f64) {
+        match self {
+            Pair::Full(base) => base.masses(lower, upper),
+            Pair::Remove { sample_rate, base } => {
+                let (a, b) = (
+                    unsampled_loss(*sample_rate, lower),
+                    unsampled_loss(*sample_rate, upper),
+                );
+                let (with, without) = base.masses(a, b);
+                ((1.0 - sample_rate) * without + sample_rate * with, without)
+            }
+            Pair::Add { sample_rate, base } => {
+                let (a, b) = (
+                    unsampled_loss(*sample_rate, -upper),
+                    unsampled_loss(*sample_rate, -lower),
+                );
+                let (with, without) = base.masses(a, b);
+                (without, (1.0 - sample_rate) * without + sample_rate * with)
+            }
+            Pair::ReplaceOne(pair) => {
+                let cell = pair.cell(lower, upper);
+                let without = (cell.left + cell.right) / (upper.exp() - lower.exp());
+                (cell.left + lower.exp() * without, without)
+            }
+            Pair::WithoutReplacement { sample_rate, base } => {
+                let [positive, negative] = Pair::halves(*sample_rate, base);
+                if lower >= 0.0 {
+                    positive.masses(lower, upper)
+                } else {
+                    negative.masses(lower, upper)
+                }
+            }
+        }
+    }
+
     /// Point masses at finite losses as (loss, probability under P), and the probability of an infinite loss.
     pub(crate) fn atoms(&self) -> (Vec<(f64, f64)>, f64) {
         let transformed: Vec<(f64, f64)> = match self {
@@ -187,24 +222,38 @@ impl Pair {
         }
         let support = self.support().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         if support.0.is_finite() {
-            // The point that is the centre of mass of everything less than half a step above it.
-            let (mut low, mut high) = (support.0 - 0.5 * step, support.0 + 64.0 * step);
-            for _ in 0..40 {
-                let middle = 0.5 * (low + high);
-                match self.centre(support.0, middle + 0.5 * step) {
-                    Some(centre) if centre <= middle => high = middle,
-                    _ => low = middle,
-                }
-            }
-            return high;
+            // With half a step the tangents at the midpoints meet in the dot above the point. Where the tail falls so
+            // fast that the next tangent would end below zero, the whole next cell is collected.
+            let point = self.centre_at_edge(support.0, 0.5 * step, step);
+            let ends_above_zero = self.cell(point + 0.5 * step, point + step).right
+                <= self.cell(point + step, f64::INFINITY).left;
+            return if ends_above_zero {
+                point
+            } else {
+                self.centre_at_edge(support.0, step, step)
+            };
         }
         let mut point = centre(sketch, step);
-        for _ in 0..4 {
+        for _ in 0..20 {
             point = self
                 .centre(point - 0.5 * step, (point + 0.5 * step).min(support.1))
                 .unwrap_or(point);
         }
-        point
+        // A hair below, so that rounding cannot push the tangent from the left below zero.
+        point - 1e-11 * step
+    }
+
+    /// The point that is the centre of mass of everything less than `reach` above it.
+    fn centre_at_edge(&self, edge: f64, reach: f64, step: f64) -> f64 {
+        let (mut low, mut high) = (edge - reach, edge + 64.0 * step);
+        for _ in 0..45 {
+            let middle = 0.5 * (low + high);
+            match self.centre(edge, middle + reach) {
+                Some(centre) if centre <= middle => high = middle,
+                _ => low = middle,
+            }
+        }
+        high
     }
 
     /// The centre of mass, in the likelihood ratio, of the continuous part between two losses.
@@ -278,6 +327,20 @@ impl Pair {
         )
     }
 
+    /// The continuous part as the centres of mass of cells, which keeps both totals exact. `edge` maps [−1, 1] onto
+    /// the losses, and zero to zero or to the middle.
+    fn cell_points(&self, edge: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+        let at = |place: usize| edge(2.0 * place as f64 / SKETCH_NODES as f64 - 1.0);
+        let point = |place: usize| {
+            let (lower, upper) = (at(place), at(place + 1));
+            let cell = self.cell(lower, upper);
+            // P = left + e^lower Q, and left + right = (e^upper − e^lower) Q.
+            let mass = cell.left + (cell.left + cell.right) / (upper - lower).exp_m1();
+            Some((self.centre(lower, upper)?, mass))
+        };
+        (0..SKETCH_NODES).filter_map(point).collect()
+    }
+
     /// A few hundred points with their probabilities under P: good enough to plan a grid, not to certify.
     pub(crate) fn sketch(&self, log_tail: f64) -> Vec<(f64, f64)> {
         let reach = normal::upper_quantile(log_tail);
@@ -311,20 +374,14 @@ impl Pair {
             }
             Pair::ReplaceOne(pair) => normal_points(pair.mu(), &|z| (pair.loss(z), pair.density(z))),
             Pair::WithoutReplacement { sample_rate, base } => {
-                let [positive, negative] = Pair::halves(*sample_rate, base);
-                points.retain(|point| point.0 == 0.0);
-                points.extend(
-                    positive
-                        .sketch(log_tail)
-                        .into_iter()
-                        .filter(|point| point.0 > 0.0),
-                );
-                points.extend(
-                    negative
-                        .sketch(log_tail)
-                        .into_iter()
-                        .filter(|point| point.0 < 0.0),
-                );
+                let top = match base {
+                    Base::Gaussian { mu } => mu * (reach + 0.5 * mu),
+                    Base::Laplace { scale } => 1.0 / scale,
+                    Base::Atoms(_) => 0.0,
+                };
+                let loss = |share: f64| sampled_loss(*sample_rate, share * top);
+                points
+                    .extend(self.cell_points(|share| if share < 0.0 { -loss(-share) } else { loss(share) }));
             }
             Pair::Full(Base::Atoms(_))
             | Pair::Remove {
@@ -333,23 +390,20 @@ impl Pair {
             | Pair::Add {
                 base: Base::Atoms(_), ..
             } => {}
-            Pair::Full(Base::Laplace { .. })
-            | Pair::Remove {
-                base: Base::Laplace { .. },
-                ..
+            Pair::Full(Base::Laplace { scale }) => {
+                points.extend(self.cell_points(|share| share / scale));
             }
-            | Pair::Add {
-                base: Base::Laplace { .. },
-                ..
+            Pair::Remove {
+                sample_rate,
+                base: Base::Laplace { scale },
             } => {
-                if let Some((low, high)) = self.support() {
-                    quadrature::panels(low, high, 60, |loss, weight| {
-                        // The density from the moments of a very narrow cell.
-                        let width = 1e-4 * (high - low);
-                        let cell = self.cell(loss.max(low + width) - width, loss.max(low + width));
-                        points.push((loss, (cell.left + cell.right) / width / width * weight));
-                    });
-                }
+                points.extend(self.cell_points(|share| sampled_loss(*sample_rate, share / scale)));
+            }
+            Pair::Add {
+                sample_rate,
+                base: Base::Laplace { scale },
+            } => {
+                points.extend(self.cell_points(|share| -sampled_loss(*sample_rate, -share / scale)));
             }
         }
         let total: f64 = points.iter().map(|point| point.1).sum();

@@ -23,6 +23,8 @@ pub(crate) struct Plan {
 
 /// Tilted mass outside of the window that a plan aims for, in nats.
 const OUTSIDE: f64 = 27.6;
+/// A tilted variance below this share of the plain one shows that the tilt has gone too far.
+const COLLAPSED: f64 = 1e-4;
 /// Smallest Fourier transform: below this nothing is gained.
 const FEWEST_POINTS: f64 = 2048.0;
 /// Coarsest step, so that exponentials of a few steps stay tame.
@@ -30,7 +32,7 @@ const COARSEST: f64 = 0.5;
 /// Largest Fourier transform.
 const MOST_POINTS: f64 = (1 << 20) as f64;
 /// Largest number of cells of one step's loss.
-const MOST_CELLS: f64 = (1 << 19) as f64;
+const MOST_CELLS: f64 = (1 << 18) as f64;
 
 impl Sketches {
     /// Cumulant generating function of the composed loss and its first derivative.
@@ -77,10 +79,15 @@ impl Sketches {
         if self.cumulant(0.0).1 >= epsilon {
             return 0.0;
         }
+        let widest = self.spread(0.0).0;
         let (mut low, mut high) = (1e-9_f64, 1e-6_f64);
         while self.cumulant(high).1 < epsilon && high < 1e6 {
             low = high;
             high *= 4.0;
+            if self.spread(high).0 < COLLAPSED * widest {
+                // The answer is near the largest possible loss, where all that is left is one atom.
+                return low;
+            }
         }
         for _ in 0..12 {
             let middle = (low * high).sqrt();

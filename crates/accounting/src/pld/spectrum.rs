@@ -13,18 +13,41 @@
 //!   By Cauchy's inequality and Parseval's identity an error with coefficients E_k changes any sum of outputs with
 //!   weights in [0, 1] by at most `√Σ|E_k|²`.
 
-use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Coefficients below this logarithm are left out.
 const NEGLIGIBLE: f64 = -90.0;
 /// Below this logarithm the atom is not worth keeping apart.
 const LIGHT: f64 = -40.0;
 
+/// Both transforms of one length.
+#[derive(Clone)]
+struct Transforms {
+    forward: Arc<dyn RealToComplex<f64>>,
+    inverse: Arc<dyn ComplexToReal<f64>>,
+}
+
 thread_local! {
-    /// Twiddle factors are worth keeping between transforms of the same length.
-    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+    /// Twiddle factors are worth keeping. Each length is planned on its own: a planner that has seen other lengths may
+    /// choose another algorithm, and prices would depend, in the last digits, on what was asked before.
+    static TRANSFORMS: RefCell<HashMap<usize, Transforms>> = RefCell::new(HashMap::new());
+}
+
+fn transforms(size: usize) -> Transforms {
+    TRANSFORMS.with_borrow_mut(|known| {
+        let plan = || {
+            let mut planner = RealFftPlanner::new();
+            Transforms {
+                forward: planner.plan_fft_forward(size),
+                inverse: planner.plan_fft_inverse(size),
+            }
+        };
+        known.entry(size).or_insert_with(plan).clone()
+    })
 }
 
 /// A product of powers of transforms, as logarithms.
@@ -68,26 +91,24 @@ impl Spectrum {
             rest_mass += mass / atom;
         }
         let error = input_error * rest_mass;
-        PLANNER.with_borrow_mut(|planner| {
-            let forward = planner.plan_fft_forward(self.size);
-            let mut transformed = forward.make_output_vec();
-            forward
-                .process(&mut rest, &mut transformed)
-                .expect("buffers come from the plan");
-            for ((log, total_error), ratio) in self.logs.iter_mut().zip(&mut self.errors).zip(&transformed) {
-                // Further factors are at most one, so what is negligible stays so.
-                if log_atom_before + log.re + *total_error < NEGLIGIBLE {
-                    log.re = f64::NEG_INFINITY;
-                    continue;
-                }
-                // ln(1 + ratio), exact for small ratios.
-                let real = 0.5 * (2.0 * ratio.re + ratio.norm_sqr()).ln_1p();
-                let angle = ratio.im.atan2(1.0 + ratio.re);
-                *log += Complex::new(count * real, count * angle);
-                let rounding = 8.0 * f64::EPSILON * (real.abs() + angle.abs());
-                *total_error += count * (error * (-real).exp() + rounding);
+        let forward = transforms(self.size).forward;
+        let mut transformed = forward.make_output_vec();
+        forward
+            .process(&mut rest, &mut transformed)
+            .expect("buffers come from the plan");
+        for ((log, total_error), ratio) in self.logs.iter_mut().zip(&mut self.errors).zip(&transformed) {
+            // Further factors are at most one, so what is negligible stays so.
+            if log_atom_before + log.re + *total_error < NEGLIGIBLE {
+                log.re = f64::NEG_INFINITY;
+                continue;
             }
-        });
+            // ln(1 + ratio), exact for small ratios.
+            let real = 0.5 * (2.0 * ratio.re + ratio.norm_sqr()).ln_1p();
+            let angle = ratio.im.atan2(1.0 + ratio.re);
+            *log += Complex::new(count * real, count * angle);
+            let rounding = 8.0 * f64::EPSILON * (real.abs() + angle.abs());
+            *total_error += count * (error * (-real).exp() + rounding);
+        }
     }
 
     /// The composed masses from index `first` on, and the bound on the error of any weighted sum of them.
@@ -117,14 +138,11 @@ impl Spectrum {
         if self.size.is_multiple_of(2) {
             self.logs[self.size / 2].im = 0.0;
         }
-        let mut output = PLANNER.with_borrow_mut(|planner| {
-            let inverse = planner.plan_fft_inverse(self.size);
-            let mut output = inverse.make_output_vec();
-            inverse
-                .process(&mut self.logs, &mut output)
-                .expect("buffers come from the plan");
-            output
-        });
+        let inverse = transforms(self.size).inverse;
+        let mut output = inverse.make_output_vec();
+        inverse
+            .process(&mut self.logs, &mut output)
+            .expect("buffers come from the plan");
         let scale = 1.0 / self.size as f64;
         for value in &mut output {
             *value *= scale;

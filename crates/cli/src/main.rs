@@ -1,6 +1,11 @@
 //! The `muffle` binary: parse, check, call, print.
 
+mod account;
+mod atomic_file;
 mod bench;
+mod calibrate;
+mod plot;
+mod run_arguments;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -18,15 +23,19 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Account(account::Account),
     Bench(bench::Arguments),
+    Calibrate(calibrate::Calibrate),
 }
 
 /// Bad input ends with this code, as bad arguments do in clap.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let result: CommandResult = match &Arguments::parse().command {
-        Command::Bench(arguments) => bench::run(arguments),
+    let result: CommandResult = match Arguments::parse().command {
+        Command::Account(command) => command.run(),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Calibrate(command) => command.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

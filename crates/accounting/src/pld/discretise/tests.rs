@@ -1,0 +1,117 @@
+//! Both discretisations against closed forms.
+
+use super::*;
+use crate::normal;
+use crate::pld::base::Base;
+use crate::pld::replace_one::ReplaceOne;
+
+/// The hockey-stick curve of a measure on a grid, at any epsilon.
+fn curve(discrete: &Discrete, step: f64, epsilon: f64) -> f64 {
+    let loss = |place: usize| discrete.offset + (discrete.first + place as i64) as f64 * step;
+    let part = |(place, mass): (usize, &f64)| mass * -(epsilon - loss(place)).min(0.0).exp_m1();
+    discrete.infinite + discrete.masses.iter().enumerate().map(part).sum::<f64>()
+}
+
+/// The exact curves of Gaussian noise, all records or a Poisson sample.
+fn exact(pair: &Pair, epsilon: f64) -> f64 {
+    let threshold = |q: f64, mu: f64, epsilon: f64| {
+        let ratio = epsilon.exp_m1() / q;
+        if ratio <= -1.0 { f64::NEG_INFINITY } else { ratio.ln_1p() / mu + 0.5 * mu }
+    };
+    match pair {
+        Pair::Remove { sample_rate: q, base: Base::Gaussian { mu } } => {
+            let z = threshold(*q, *mu, epsilon);
+            q * normal::survival(z - mu) + (1.0 - q - epsilon.exp()) * normal::survival(z)
+        }
+        Pair::Add { sample_rate: q, base: Base::Gaussian { mu } } => {
+            let z = threshold(*q, *mu, -epsilon);
+            (1.0 - epsilon.exp() * (1.0 - q)) * normal::cdf(z) - epsilon.exp() * q * normal::cdf(z - mu)
+        }
+        Pair::Full(Base::Gaussian { mu }) => {
+            normal::survival(epsilon / mu - 0.5 * mu)
+                - epsilon.exp() * normal::survival(epsilon / mu + 0.5 * mu)
+        }
+        Pair::Full(Base::Laplace { scale }) if epsilon >= 0.0 => {
+            (-(0.5 * (epsilon - 1.0 / scale)).min(0.0).exp_m1()).max(0.0)
+        }
+        // Symmetric pairs: H(e^ε) = 1 − e^ε + e^ε H(e^−ε).
+        Pair::Full(Base::Laplace { .. }) => -epsilon.exp_m1() + epsilon.exp() * exact(pair, -epsilon),
+        Pair::WithoutReplacement { sample_rate, base } => {
+            let (sample_rate, base) = (*sample_rate, base.clone());
+            let removed = Pair::Remove { sample_rate, base: base.clone() };
+            exact(&if epsilon >= 0.0 { removed } else { Pair::Add { sample_rate, base } }, epsilon)
+        }
+        _ => panic!("no closed form"),
+    }
+}
+
+fn closed_forms() -> Vec<Pair> {
+    let mut pairs = vec![Pair::Full(Base::Laplace { scale: 0.7 })];
+    for mu in [0.01, 0.5, 1.0, 4.0] {
+        pairs.push(Pair::Full(Base::Gaussian { mu }));
+        for sample_rate in [1e-4, 0.01, 0.3, 0.9] {
+            pairs.push(Pair::Remove { sample_rate, base: Base::Gaussian { mu } });
+            pairs.push(Pair::Add { sample_rate, base: Base::Gaussian { mu } });
+        }
+    }
+    pairs
+}
+
+#[test]
+fn the_truth_lies_between_both_curves() {
+    for pair in closed_forms() {
+        let (low, high) = pair.range(-50.0);
+        for cells_wanted in [7.0, 60.0, 1000.0] {
+            let step = (high - low) / cells_wanted;
+            let sketch = pair.sketch(-50.0);
+            let anywhere = !matches!(pair, Pair::WithoutReplacement { .. });
+            let other = if anywhere { 0.31 * step } else { 0.0 };
+            for offset in [pair.anchor(&sketch, step), other] {
+                let cells = Cells::new(&pair, step, offset, -50.0);
+                let (above, below) = (cells.pessimistic(), cells.optimistic());
+                for place in 0..200 {
+                    let epsilon = low + (high - low) * f64::from(place) / 199.3;
+                    let truth = exact(&pair, epsilon);
+                    let slack = 1e-13;
+                    let (upper, lower) = (curve(&above, step, epsilon), curve(&below, step, epsilon));
+                    assert!(upper >= truth - slack, "{pair:?} step {step} at {epsilon}: {upper} < {truth}");
+                    assert!(lower <= truth + slack, "{pair:?} step {step} at {epsilon}: {lower} > {truth}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_pessimistic_curve_is_exact_at_grid_points() {
+    for pair in closed_forms() {
+        let (low, high) = pair.range(-60.0);
+        let step = (high - low) / 400.0;
+        let above = Cells::new(&pair, step, 0.0, -60.0).pessimistic();
+        for place in 1..400 {
+            let epsilon = (above.first + place) as f64 * step;
+            let (truth, found) = (exact(&pair, epsilon), curve(&above, step, epsilon));
+            assert!((found - truth).abs() < 1e-13 + 1e-10 * truth, "{pair:?} at {epsilon}: {found} {truth}");
+        }
+    }
+}
+
+#[test]
+fn both_measures_are_close_and_keep_their_mass() {
+    let replace_one = Pair::ReplaceOne(ReplaceOne::new(0.1, 1.0));
+    let sampled_laplace = Pair::Remove { sample_rate: 0.1, base: Base::Laplace { scale: 1.0 } };
+    let proved = Pair::Add { sample_rate: 0.1, base: Base::proved(1.0, 1e-6) };
+    for pair in [replace_one, sampled_laplace, proved] {
+        let step = 0.01;
+        let sketch = pair.sketch(-50.0);
+        let cells = Cells::new(&pair, step, pair.anchor(&sketch, step), -50.0);
+        let (above, below) = (cells.pessimistic(), cells.optimistic());
+        let total: f64 = above.masses.iter().sum::<f64>() + above.infinite;
+        assert!((total - 1.0).abs() < 1e-9, "{pair:?} {total}");
+        for place in -100..100 {
+            let epsilon = 0.013 * f64::from(place);
+            let (upper, lower) = (curve(&above, step, epsilon), curve(&below, step, epsilon));
+            assert!(lower <= upper + 1e-15 && upper - lower < 3e-3, "{pair:?} at {epsilon}: {lower} {upper}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The `muffle` binary: parse, check, call, print.
 
 mod bench;
+mod data;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Bench(bench::Arguments),
+    Data(data::Arguments),
 }
 
 /// Bad input ends with this code, as bad arguments do in clap.
@@ -27,6 +29,7 @@ const BAD_INPUT: u8 = 2;
 fn main() -> ExitCode {
     let result: CommandResult = match &Arguments::parse().command {
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Data(arguments) => data::run(arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

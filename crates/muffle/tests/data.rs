@@ -102,6 +102,9 @@ fn parts_that_do_not_fit_make_no_data_set() {
     refused(&[0], &[0.0, f32::NAN], 2, "not finite");
 }
 
+/// The real CIFAR-10 if it is there; xz takes seconds, so it is read once.
+static CIFAR: LazyLock<Option<Dataset>> = LazyLock::new(|| Some(real("cifar10")?.load().unwrap()));
+
 /// The set, or a message that the test looks at nothing.
 fn real(name: &str) -> Option<Found> {
     match Search::new(None).find(entry(name).unwrap()) {
@@ -117,7 +120,7 @@ fn real(name: &str) -> Option<Found> {
 
 #[test]
 fn published_sets_have_the_promised_size() {
-    for entry in ENTRIES {
+    for entry in ENTRIES.into_iter().filter(|entry| entry.name != "cifar10") {
         let Some(found) = real(entry.name) else { continue };
         let dataset = found.load().unwrap();
         assert_eq!((dataset.train().len(), dataset.test().len()), entry.records, "{}", entry.name);
@@ -128,8 +131,8 @@ fn published_sets_have_the_promised_size() {
 
 #[test]
 fn real_cifar_has_balanced_classes_and_standard_channels() {
-    let Some(found) = real("cifar10") else { return };
-    let dataset = found.load().unwrap();
+    let Some(dataset) = &*CIFAR else { return };
+    assert_eq!((dataset.train().len(), dataset.test().len()), (50_000, 10_000));
     assert_eq!(dataset.train().split().class_counts(10), [5_000; 10]);
     assert_eq!(dataset.test().split().class_counts(10), [1_000; 10]);
     let (view, mut input) = (dataset.train(), vec![0.0; 3072]);

@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 /// Calls the parser on every short truncation and on many mutations of a good file; a panic fails the test.
 pub fn survives(good: &[u8], parse: impl Fn(&[u8])) {
-    survives_cases(good, 400, parse);
+    survives_cases(good, 3000, parse);
 }
 
 /// The same with a number of mutations, for parsers that take longer.

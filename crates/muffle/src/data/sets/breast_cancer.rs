@@ -38,7 +38,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// Records that the hash sends to the training split.
-const TRAIN: usize = 455;
+const TRAIN: usize = 445;
 const TEST_FRACTION: f64 = 0.2;
 const HEADER: &str = "569,30,malignant,benign";
 const CLASSES: [&str; 2] = ["malignant", "benign"];
@@ -125,6 +125,6 @@ mod tests {
 
     #[test]
     fn mutated_files_never_panic() {
-        survives_cases(&file(), 200, |bytes| drop(read(bytes)));
+        survives_cases(&file(), 2000, |bytes| drop(read(bytes)));
     }
 }

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn mutated_files_never_panic() {
         let good = content(1, &[10], true);
-        survives_cases(&good.bytes, 200, |bytes| {
+        survives_cases(&good.bytes, 2000, |bytes| {
             drop(split(&Content { file: String::new(), bytes: bytes.to_vec() }));
         });
     }

@@ -158,14 +158,15 @@ fn summary(dataset: &Dataset) -> Value {
 
 fn lines(dataset: &Dataset) -> String {
     format!(
-        "{:<11} {}\n{:<11} {} training, {} test\n{:<11} {} (channels first)\n",
+        "{:<11} {}\n{:<11} {} training, {} test\n{:<11} {}{}\n",
         "name",
         dataset.name(),
         "records",
         dataset.train().split().len(),
         dataset.test().split().len(),
         "shape",
-        dataset.input()
+        dataset.input(),
+        if dataset.input().sizes().len() == 3 { " (channels, rows, columns)" } else { "" }
     )
 }
 

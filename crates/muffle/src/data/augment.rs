@@ -55,7 +55,7 @@ impl Augmentation {
             return output.copy_from_slice(source);
         };
         self.draw(seed, record, view).arrange(shape, background, output, |position, pixel| {
-            pixel.copy_from_slice(&source[position * channels..][..channels]);
+            pixel.copy_from_slice(&source[position * channels..][..pixel.len()]);
         });
     }
 
@@ -81,7 +81,9 @@ impl Augmentation {
 }
 
 impl Draw {
-    /// Fills an image with background or with what `fetch` writes for a pixel of the original.
+    /// Fills an image with background or with what `fetch` writes: a run of pixels of the original, by its first.
+    ///
+    /// A row is one long run with a few reflected pixels beside it: reading runs keeps the views of a record cheap.
     fn arrange(
         &self,
         shape: Shape,
@@ -92,18 +94,50 @@ impl Draw {
         let Shape::Image { height, width, channels } = shape else {
             panic!("a view of shape {shape}, which is no image");
         };
-        for (position, pixel) in output.chunks_exact_mut(channels).enumerate() {
-            let row = (position / width) as isize - self.shift[0];
-            let column = (position % width) as isize - self.shift[1];
-            if row < 0 || row >= height as isize || column < 0 || column >= width as isize {
-                pixel.copy_from_slice(background);
+        let size = width as isize;
+        let within = |column: isize| column.clamp(0, size);
+        // Columns of the output that show the image, and among them those that show it without reflection.
+        let shown = within(self.shift[1])..within(size + self.shift[1]);
+        let start = if self.flip { self.shift[1] + self.crop[1] } else { self.shift[1] - self.crop[1] };
+        let direct = start.clamp(shown.start, shown.end)..(start + size).clamp(shown.start, shown.end);
+        let source = |column: isize| {
+            let column = column - self.shift[1];
+            (if self.flip { size - 1 - column } else { column }) + self.crop[1]
+        };
+        for (row, output) in output.chunks_exact_mut(width * channels).enumerate() {
+            let row = row as isize - self.shift[0];
+            if row < 0 || row >= height as isize {
+                output.chunks_exact_mut(channels).for_each(|pixel| pixel.copy_from_slice(background));
                 continue;
             }
-            let column = if self.flip { width as isize - 1 - column } else { column };
-            let row = reflect(row + self.crop[0], height);
-            let column = reflect(column + self.crop[1], width);
-            fetch(row * width + column, pixel);
+            let first = reflect(row + self.crop[0], height) * width;
+            for column in (0..size).filter(|column| !direct.contains(column)) {
+                let pixel = &mut output[column as usize * channels..][..channels];
+                if shown.contains(&column) {
+                    fetch(first + reflect(source(column), width), pixel);
+                } else {
+                    pixel.copy_from_slice(background);
+                }
+            }
+            if direct.is_empty() {
+                continue;
+            }
+            let run = &mut output[direct.start as usize * channels..direct.end as usize * channels];
+            if self.flip {
+                fetch(first + source(direct.end - 1) as usize, run);
+                reverse(run, channels);
+            } else {
+                fetch(first + source(direct.start) as usize, run);
+            }
         }
+    }
+}
+
+/// Puts the pixels of a run in the opposite order.
+fn reverse(run: &mut [f32], channels: usize) {
+    run.reverse();
+    if channels > 1 {
+        run.chunks_exact_mut(channels).for_each(<[f32]>::reverse);
     }
 }
 
@@ -166,7 +200,7 @@ impl Examples for Views<'_> {
         // Straight from the stored pixels: a step allocates nothing.
         let start = self.view.record(example) * input.len();
         draw.arrange(dataset.input(), &self.background, input, |position, pixel| {
-            let stored = start + position * channels..start + (position + 1) * channels;
+            let stored = start + position * channels..start + position * channels + pixel.len();
             match &self.view.split().records {
                 Records::Bytes(values) => dataset.scaling().apply(&values[stored], pixel),
                 Records::Floats(values) => dataset.scaling().apply(&values[stored], pixel),
@@ -232,7 +266,36 @@ mod tests {
         assert!((0..200).all(|number| view(crop, (5, 6, number)).iter().all(|value| *value > 0.0)));
     }
 
+    /// The definition, pixel by pixel.
+    fn plainly(draw: Draw) -> Vec<f32> {
+        let (height, width, image) = (3, 4, image());
+        let mut output = Vec::new();
+        for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
+            let (row, column) = (row - draw.shift[0], column - draw.shift[1]);
+            if row < 0 || row >= height || column < 0 || column >= width {
+                output.extend([-1.0, -2.0]);
+                continue;
+            }
+            let column = if draw.flip { width - 1 - column } else { column };
+            let pixel = reflect(row + draw.crop[0], 3) * 4 + reflect(column + draw.crop[1], 4);
+            output.extend(&image[2 * pixel..2 * pixel + 2]);
+        }
+        output
+    }
+
     proptest! {
+        #[test]
+        fn runs_show_what_the_definition_says(
+            down in -5isize..6, right in -6isize..7, above in -9isize..10, left in -9isize..10, flip: bool,
+        ) {
+            let draw = Draw { shift: [down, right], crop: [above, left], flip };
+            let mut output = vec![f32::NAN; 24];
+            draw.arrange(SHAPE, &[-1.0, -2.0], &mut output, |position, run| {
+                run.copy_from_slice(&image()[2 * position..][..run.len()]);
+            });
+            prop_assert_eq!(output, plainly(draw));
+        }
+
         #[test]
         fn a_view_depends_on_seed_record_and_number_alone(
             shift in 0usize..5, crop in 0usize..9, flip: bool, seed: u64, record: usize, number: u64,

@@ -68,11 +68,11 @@ impl Search {
             name: entry.name.to_string(),
             looked: candidates,
             remedy: format!(
-                "get it with {}; or put {}{} (plain, .gz or .xz) into one of these folders, \
-                 or name another with --data-dir or MUFFLE_DATA",
+                "get it with {}; or put {} (plain, .gz or .xz){} into one of these folders; \
+                 --data-dir or MUFFLE_DATA name another",
                 entry.how_to_get(),
                 names.join(", "),
-                entry.archive.map_or(String::new(), |archive| format!(", or {},", archive.name))
+                entry.archive.map_or(String::new(), |archive| format!(" or {}", archive.name))
             ),
         })
     }

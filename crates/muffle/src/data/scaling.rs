@@ -64,6 +64,16 @@ impl Scaling {
             }
             return;
         }
+        // Colour apart: the compiler unrolls a pixel of known width.
+        if let [red, green, blue] = self.channels[..] {
+            let pixels = input.as_chunks_mut::<3>().0.iter_mut().zip(stored.as_chunks::<3>().0);
+            for (input, value) in pixels {
+                input[0] = value[0].into() * red.0 + red.1;
+                input[1] = value[1].into() * green.0 + green.1;
+                input[2] = value[2].into() * blue.0 + blue.1;
+            }
+            return;
+        }
         let width = self.channels.len();
         for (input, stored) in input.chunks_exact_mut(width).zip(stored.chunks_exact(width)) {
             for ((input, value), (multiply, add)) in input.iter_mut().zip(stored).zip(&self.channels) {
@@ -98,6 +108,10 @@ mod tests {
         let mut input = [0.0; 4];
         scaling.apply(&[3.0f32, 14.0, 5.0, 10.0], &mut input);
         assert_eq!(input, [3.0, 2.0, 5.0, 0.0]);
+        let colour = Scaling::standard(1.0, &[(0.0, 1.0), (10.0, 2.0), (1.0, 0.5)], "");
+        let mut input = [0.0; 6];
+        colour.apply(&[3u8, 14, 2, 5, 10, 1], &mut input);
+        assert_eq!(input, [3.0, 2.0, 2.0, 5.0, 0.0, 0.0]);
     }
 
     #[test]

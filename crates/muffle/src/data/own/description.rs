@@ -110,8 +110,8 @@ const EXAMPLE: &str = r#"describe it in a small file, for example people.toml:
     categories = ["nurse", "teacher"]
     other = true
 
-then give people.toml in its place. Ranges and categories are declared, not computed: a statistic of private records \
-has a price in privacy"#;
+then give people.toml in its place. Ranges and categories are declared, not computed: a statistic of private
+records has a price in privacy"#;
 
 /// Loads a data set of the user's own: a description, a folder of images, or an archive of arrays.
 pub fn load(path: &Path) -> Result<Dataset> {

@@ -1,7 +1,7 @@
 //! Folders of PNG and JPEG images, one folder for each class.
 //!
 //! Either `FOLDER/train/CLASS/*.png` and `FOLDER/test/CLASS/*.png`, or `FOLDER/CLASS/*.png` divided by a hash of each
-//! file's content.
+//! image's pixels.
 
 use super::partition::is_test;
 use crate::data::dataset::{Records, Split};

@@ -1,4 +1,4 @@
-//! For tests: a parser must survive any bytes.
+//! For tests: a parser must survive any bytes, in little memory.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -38,4 +38,14 @@ pub fn survives_cases(good: &[u8], cases: u32, parse: impl Fn(&[u8])) {
             Ok(())
         })
         .unwrap();
+    modest();
+}
+
+/// Small files may not make a parser take much memory, whatever they promise.
+fn modest() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    // All tests of the crate share the process; together they need a fraction of this.
+    assert!(peak.is_none_or(|kibibytes| kibibytes < 1 << 20), "{peak:?} KiB");
 }

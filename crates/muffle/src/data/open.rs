@@ -19,6 +19,30 @@ pub fn stream(path: &Path) -> Result<Box<dyn Read + Send>> {
     })
 }
 
+/// A stream that fails beyond its limit, where `take` would end it as if all had been read.
+pub struct Capped<R> {
+    stream: R,
+    left: u64,
+}
+
+impl<R: Read> Capped<R> {
+    /// At most `limit` bytes of a stream.
+    pub fn new(stream: R, limit: u64) -> Capped<R> {
+        Capped { stream, left: limit }
+    }
+}
+
+impl<R: Read> Read for Capped<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.stream.read(buffer)?;
+        self.left = self
+            .left
+            .checked_sub(count as u64)
+            .ok_or_else(|| std::io::Error::other("more bytes than are allowed in one file"))?;
+        Ok(count)
+    }
+}
+
 /// Reads a whole file of at most `limit` bytes after decompression.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     contents(&path.display().to_string(), stream(path)?, limit)
@@ -69,6 +93,13 @@ mod tests {
             let message = read(&path, 9_999).unwrap_err().to_string();
             assert!(message.contains(name) && message.contains("at most 9999 bytes"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_capped_stream_fails_in_place_of_ending() {
+        let read = |limit| Capped::new(&b"12345"[..], limit).read_to_end(&mut Vec::new());
+        assert_eq!(read(5).unwrap(), 5);
+        assert!(read(4).unwrap_err().to_string().contains("more bytes"));
     }
 
     #[test]

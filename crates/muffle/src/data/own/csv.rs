@@ -35,7 +35,7 @@ impl<'a> Row<'a> {
 /// Calls `visit` with each row of a file.
 pub fn rows(path: &Path, wanted: &[&str], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
     let file = path.display().to_string();
-    rows_of(&file, open::stream(path)?.take(limits::MAXIMUM_BYTES), wanted, visit)
+    rows_of(&file, open::Capped::new(open::stream(path)?, limits::MAXIMUM_BYTES), wanted, visit)
 }
 
 /// Calls `visit` with each row of a stream.

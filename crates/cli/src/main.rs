@@ -4,6 +4,7 @@ mod account;
 mod atomic_file;
 mod bench;
 mod calibrate;
+mod data;
 mod plot;
 mod run_arguments;
 
@@ -26,6 +27,7 @@ enum Command {
     Account(account::Account),
     Bench(bench::Arguments),
     Calibrate(calibrate::Calibrate),
+    Data(data::Arguments),
 }
 
 /// Bad input ends with this code, as bad arguments do in clap.
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Account(command) => command.run(),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Calibrate(command) => command.run(),
+        Command::Data(arguments) => data::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

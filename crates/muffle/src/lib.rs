@@ -1,6 +1,7 @@
 //! Private learning: what turns per-example gradients into a model with a defended epsilon.
 
 pub mod bench;
+pub mod data;
 pub mod mechanism;
 pub mod noise;
 pub mod optimizer;

@@ -19,7 +19,7 @@
 //! ```
 
 mod composite;
-mod nearest;
+pub mod nearest;
 mod parse;
 mod print;
 mod value;

@@ -1,0 +1,223 @@
+//! Arrays as NumPy saves them: `x_train`, `y_train`, `x_test`, `y_test` in one `.npz`.
+
+use crate::data::dataset::{Records, Split};
+use crate::data::error::{DataError, Result};
+use crate::data::format::npy::{self, Array, Values};
+use crate::data::limits;
+use crate::data::open;
+use muffle_nn::shape::Shape;
+use serde::{Deserialize, Serialize};
+use std::io::{Cursor, Read, Seek};
+use std::path::Path;
+use zip::ZipArchive;
+
+/// The order of the sizes of an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Rows, columns, channels; or rows, columns.
+    #[default]
+    ChannelsLast,
+    /// Channels, rows, columns.
+    ChannelsFirst,
+}
+
+/// Both splits of a file, and the shape of a record.
+#[derive(Debug)]
+pub struct Arrays {
+    /// Shape of one record.
+    pub input: Shape,
+    /// Training records.
+    pub train: Split,
+    /// Test records.
+    pub test: Split,
+}
+
+/// Reads a file.
+pub fn read(path: &Path, layout: Layout) -> Result<Arrays> {
+    let bytes = open::read(path, limits::MAXIMUM_BYTES)?;
+    arrays(&path.display().to_string(), &bytes, layout)
+}
+
+/// Reads the four arrays.
+pub fn arrays(file: &str, bytes: &[u8], layout: Layout) -> Result<Arrays> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes))
+        .map_err(|error| DataError::malformed(file, "end of the file", format!("no zip archive: {error}")))?;
+    let mut budget = limits::MAXIMUM_BYTES;
+    let mut next = |name: &str| member(file, &mut archive, name, &mut budget);
+    let (train, train_labels) = (next("x_train")?, next("y_train")?);
+    let (test, test_labels) = (next("x_test")?, next("y_test")?);
+    if train.sizes.get(1..) != test.sizes.get(1..) {
+        let reason = format!("x_train has sizes {:?}, x_test {:?}", train.sizes, test.sizes);
+        return Err(DataError::malformed(file, "x_test", reason).remedy("records must have one shape"));
+    }
+    let input = shape(file, &train.sizes, layout)?;
+    Ok(Arrays {
+        input,
+        train: split(file, ["x_train", "y_train"], train, train_labels, input, layout)?,
+        test: split(file, ["x_test", "y_test"], test, test_labels, input, layout)?,
+    })
+}
+
+/// One array of the archive, its promised size checked before it is inflated.
+fn member<R: Read + Seek>(
+    file: &str,
+    archive: &mut ZipArchive<R>,
+    name: &str,
+    budget: &mut u64,
+) -> Result<Array> {
+    let known: Vec<String> = archive.file_names().take(20).flatten().map(String::from).collect();
+    let wrong = |reason: String| DataError::malformed(file, format!("array `{name}`"), reason);
+    let member = archive.by_name(&format!("{name}.npy")).map_err(|error| {
+        wrong(format!("{error} (the archive holds {})", known.join(", ")))
+            .remedy("save with numpy.savez(file, x_train=..., y_train=..., x_test=..., y_test=...)")
+    })?;
+    let size = member.size();
+    if size > *budget || size > member.compressed_size().saturating_mul(limits::DEFLATE_RATIO) + 64 {
+        return Err(wrong(format!("{} compressed bytes that promise {size}", member.compressed_size())));
+    }
+    *budget -= size;
+    let place = format!("{file}/{name}.npy");
+    npy::array(&place, &open::contents(&place, member, size)?)
+}
+
+/// The shape of one record, from the sizes of all.
+fn shape(file: &str, sizes: &[usize], layout: Layout) -> Result<Shape> {
+    let shape = match (sizes, layout) {
+        (&[_, features], _) => Shape::Vector(features),
+        (&[_, height, width], _) => Shape::Image { height, width, channels: 1 },
+        (&[_, height, width, channels], Layout::ChannelsLast) => Shape::Image { height, width, channels },
+        (&[_, channels, height, width], Layout::ChannelsFirst) => Shape::Image { height, width, channels },
+        _ => {
+            let reason = format!("sizes {sizes:?}; records, then features, or rows, columns and channels");
+            return Err(DataError::malformed(file, "array `x_train`", reason).remedy("reshape the array"));
+        }
+    };
+    // The sizes were multiplied without overflow when the array was read.
+    Ok(shape)
+}
+
+fn split(
+    file: &str,
+    [values_name, labels_name]: [&str; 2],
+    values: Array,
+    labels: Array,
+    input: Shape,
+    layout: Layout,
+) -> Result<Split> {
+    let count = values.sizes[0];
+    let wrong = |name: &str, reason: String| DataError::malformed(file, format!("array `{name}`"), reason);
+    if labels.sizes != [count] && labels.sizes != [count, 1] {
+        let reason = format!("sizes {:?} for {count} records", labels.sizes);
+        return Err(wrong(labels_name, reason).remedy("give one class number for each record"));
+    }
+    let label = |(index, value): (usize, i64)| {
+        u32::try_from(value)
+            .map_err(|_| wrong(labels_name, format!("value {index} is {value}, not a class number")))
+    };
+    let labels = match labels.values {
+        Values::Bytes(values) => values.into_iter().map(u32::from).collect(),
+        Values::Integers(values) => {
+            values.into_iter().enumerate().map(label).collect::<Result<Vec<u32>>>()?
+        }
+        Values::Floats(_) => {
+            return Err(wrong(labels_name, "floats where class numbers are wanted".to_string())
+                .remedy("convert with y.astype('uint8') or 'int64'"));
+        }
+    };
+    let records = match values.values {
+        Values::Bytes(values) => Records::Bytes(arrange(values, input, layout)),
+        Values::Floats(values) => Records::Floats(arrange(values, input, layout)),
+        Values::Integers(_) => {
+            return Err(wrong(values_name, "integers wider than a byte".to_string())
+                .remedy("convert with x.astype('uint8') or 'float32'"));
+        }
+    };
+    Ok(Split { records, labels })
+}
+
+/// Channels side by side.
+fn arrange<T: Copy>(values: Vec<T>, input: Shape, layout: Layout) -> Vec<T> {
+    let Shape::Image { height, width, channels } = input else { return values };
+    if layout == Layout::ChannelsLast || channels <= 1 || input.is_empty() {
+        return values;
+    }
+    let pixels = height * width;
+    let records = values.chunks_exact(pixels * channels);
+    records
+        .flat_map(|record| {
+            (0..pixels * channels).map(|place| record[place % channels * pixels + place / channels])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::data::format::npy::tests::file as npy;
+    use crate::data::mutation::survives;
+    use std::io::Write;
+    use zip::write::SimpleFileOptions;
+
+    /// An archive as NumPy writes it.
+    pub(crate) fn archive(compressed: bool, members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let method =
+            if compressed { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+        let options = SimpleFileOptions::default().compression_method(method);
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in members {
+            writer.start_file(format!("{name}.npy"), options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    fn sample() -> Vec<(&'static str, Vec<u8>)> {
+        vec![
+            ("x_train", npy("|u1", "(2, 2, 1, 2)", &[1, 2, 3, 4, 5, 6, 7, 8])),
+            ("y_train", npy("<i8", "(2,)", &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+            ("x_test", npy("|u1", "(1, 2, 1, 2)", &[9, 10, 11, 12])),
+            ("y_test", npy("|u1", "(1,)", &[1])),
+        ]
+    }
+
+    #[test]
+    fn stored_and_deflated_archives_are_read() {
+        for compressed in [false, true] {
+            let bytes = archive(compressed, &sample());
+            let last = arrays("a.npz", &bytes, Layout::ChannelsLast).unwrap();
+            assert_eq!(last.input, Shape::Image { height: 2, width: 1, channels: 2 });
+            assert_eq!(last.train.labels, [1, 0]);
+            assert_eq!(last.test.records, Records::Bytes(vec![9, 10, 11, 12]));
+            let first = arrays("a.npz", &bytes, Layout::ChannelsFirst).unwrap();
+            assert_eq!(first.input, Shape::Image { height: 1, width: 2, channels: 2 });
+            assert_eq!(first.test.records, Records::Bytes(vec![9, 11, 10, 12]));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let refused = |place: usize, replacement: (&'static str, Vec<u8>), parts: &[&str]| {
+            let mut members = sample();
+            members[place] = replacement;
+            let message =
+                arrays("a.npz", &archive(false, &members), Layout::ChannelsLast).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        };
+        refused(0, ("x", vec![]), &["array `x_train`", "numpy.savez", "y_train.npy"]);
+        refused(1, ("y_train", npy("|u1", "(3,)", &[0; 3])), &["array `y_train`", "for 2 records"]);
+        refused(1, ("y_train", npy("|i1", "(2,)", &[0xff; 2])), &["value 0 is -1"]);
+        refused(1, ("y_train", npy("<f4", "(2,)", &[0; 8])), &["astype"]);
+        refused(0, ("x_train", npy("<i4", "(2, 1)", &[0; 8])), &["one shape"]);
+        refused(0, ("x_train", npy("|u1", "(8,)", &[0; 8])), &["one shape"]);
+        assert!(arrays("a.npz", b"not a zip", Layout::ChannelsLast).is_err());
+    }
+
+    #[test]
+    fn mutated_files_never_panic() {
+        for compressed in [false, true] {
+            let good = archive(compressed, &sample());
+            survives(&good, |bytes| drop(arrays("a.npz", bytes, Layout::ChannelsFirst)));
+        }
+    }
+}

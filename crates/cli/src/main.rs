@@ -1,6 +1,11 @@
 //! The `muffle` binary: parse, check, call, print.
 
+mod account;
+mod atomic_file;
 mod bench;
+mod calibrate;
+mod plot;
+mod run_arguments;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -18,6 +23,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Account(account::Account),
+    Calibrate(calibrate::Calibrate),
     Bench(bench::Arguments),
 }
 
@@ -25,8 +32,10 @@ enum Command {
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let result: CommandResult = match &Arguments::parse().command {
-        Command::Bench(arguments) => bench::run(arguments),
+    let result: CommandResult = match Arguments::parse().command {
+        Command::Account(command) => command.run(),
+        Command::Calibrate(command) => command.run(),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,197 @@
+//! A budget that is asked before a step is taken.
+
+use crate::accountant::{Accountant, Price};
+use crate::calibrate::{self, Target};
+use crate::composition::Composition;
+use crate::error::AccountingError;
+use crate::event::Event;
+use crate::rdp::{Rdp, TotalCurve, conversion};
+use thiserror::Error;
+
+/// Why a step was not charged.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum BudgetError {
+    /// The step would overrun the budget; nothing was charged.
+    #[error("this step would exceed the budget of epsilon {epsilon} at delta {delta}")]
+    Exceeded {
+        /// The budget.
+        epsilon: f64,
+        /// The budget.
+        delta: f64,
+    },
+    /// The step has no price.
+    #[error(transparent)]
+    Accounting(#[from] AccountingError),
+}
+
+/// What has been spent of a fixed (ε, δ), and whether the next step still fits.
+///
+/// ```
+/// use muffle_accounting::{Adjacency, Event, budget::Budget, calibrate::Target, pld::Pld};
+/// let target = Target { epsilon: 1.0, delta: 1e-5, adjacency: Adjacency::AddRemove };
+/// let mut budget = Budget::preset(target, &Pld);
+/// let step = Event::gaussian(1.0).poisson_sampled(0.01);
+/// let mut taken = 0;
+/// while budget.fits(&step).unwrap() {
+///     budget.spend(&step).unwrap();
+///     taken += 1;
+/// }
+/// assert!(taken > 100 && budget.spent().unwrap().epsilon <= 1.0);
+/// ```
+pub struct Budget {
+    target: Target,
+    ledger: Event,
+    rule: Rule,
+}
+
+enum Rule {
+    /// The kinds of steps do not depend on earlier outputs: the ledger is priced as a whole.
+    Preset {
+        accountant: &'static dyn Accountant,
+        /// The last step asked about, and how many of it are known to fit.
+        cleared: Option<(Event, u64)>,
+    },
+    /// Steps may depend on earlier outputs: a Rényi filter at one order.
+    Adaptive { order: f64, limit: f64, spent: f64 },
+}
+
+impl Budget {
+    /// A budget for steps that are fixed in advance (how many of them are taken may be decided by this budget).
+    ///
+    /// # Guarantee
+    /// After any sequence of accepted steps, `accountant` prices the ledger at no more than the target.
+    pub fn preset(target: Target, accountant: &'static dyn Accountant) -> Budget {
+        Budget {
+            target,
+            ledger: empty(),
+            rule: Rule::Preset {
+                accountant,
+                cleared: None,
+            },
+        }
+    }
+
+    /// A budget for steps whose noise may be chosen from earlier private outputs.
+    ///
+    /// The order is fixed in advance; [`rdp::best_order`](crate::rdp::best_order) of the expected run is a good
+    /// choice.
+    ///
+    /// # Source
+    /// Feldman and Zrnic 2021; Lécuyer 2021: adaptively chosen mechanisms stopped before their Rényi
+    /// costs at one fixed order exceed a limit satisfy that limit at that order.
+    ///
+    /// # Guarantee
+    /// Whatever is accepted, the whole run is (ε, δ)-differentially private for the target.
+    pub fn adaptive(target: Target, order: f64) -> Result<Budget, AccountingError> {
+        if !(order > 1.0 && order.is_finite()) {
+            return Err(AccountingError::out_of_range("order", order, "greater than 1"));
+        }
+        // The largest log moment that converts to the target at this order: the conversion is linear in it.
+        let unit = conversion::improved(1e6, order, target.delta);
+        let limit = 1e6 - (unit - target.epsilon) * (order - 1.0);
+        Ok(Budget {
+            target,
+            ledger: empty(),
+            rule: Rule::Adaptive {
+                order,
+                limit: limit.max(0.0),
+                spent: 0.0,
+            },
+        })
+    }
+
+    /// Whether `step` can still be taken. Asking costs nothing.
+    pub fn fits(&mut self, step: &Event) -> Result<bool, AccountingError> {
+        Ok(self.remaining(step)? > 0)
+    }
+
+    /// How many times `step` could still be taken if nothing else is.
+    pub fn remaining(&mut self, step: &Event) -> Result<u64, AccountingError> {
+        match &mut self.rule {
+            Rule::Adaptive { order, limit, spent } => {
+                let cost = log_moment(step, &self.target, *order)?;
+                let left = ((*limit - *spent) / cost).floor();
+                Ok(if left.is_nan() { 0 } else { left.max(0.0) as u64 })
+            }
+            Rule::Preset { accountant, cleared } => {
+                if let Some((known, count)) = cleared
+                    && known == step
+                    && *count > 0
+                {
+                    return Ok(*count);
+                }
+                let after = |count: u64| {
+                    let mut event = self.ledger.clone();
+                    event.append(step.clone().repeated(count));
+                    event
+                };
+                let count = match calibrate::steps(*accountant, &self.target, after) {
+                    Ok(found) => found.value,
+                    Err(AccountingError::Unreachable { .. }) => 0,
+                    Err(error) => return Err(error),
+                };
+                *cleared = Some((step.clone(), count));
+                Ok(count)
+            }
+        }
+    }
+
+    /// Charges `step`, or refuses it and charges nothing.
+    pub fn spend(&mut self, step: &Event) -> Result<(), BudgetError> {
+        if !self.fits(step)? {
+            return Err(BudgetError::Exceeded {
+                epsilon: self.target.epsilon,
+                delta: self.target.delta,
+            });
+        }
+        match &mut self.rule {
+            Rule::Adaptive { order, spent, .. } => *spent += log_moment(step, &self.target, *order)?,
+            Rule::Preset { cleared, .. } => {
+                if let Some((_, count)) = cleared {
+                    *count -= 1;
+                }
+            }
+        }
+        self.ledger.append(step.clone());
+        Ok(())
+    }
+
+    /// The odometer: the price of what was accepted so far. For an adaptive run it is the conversion of the Rényi
+    /// costs at the fixed order; the proved total of a run that goes on is the target itself.
+    pub fn spent(&self) -> Result<Price, AccountingError> {
+        match &self.rule {
+            Rule::Preset { accountant, .. } => {
+                accountant.epsilon(&self.ledger, self.target.adjacency, self.target.delta)
+            }
+            Rule::Adaptive { spent: 0.0, .. } => Ok(Price::upper(0.0)),
+            Rule::Adaptive { order, spent, .. } => Ok(Price::upper(conversion::improved(
+                *spent,
+                *order,
+                self.target.delta,
+            ))),
+        }
+    }
+
+    /// Everything that was accepted, with equal neighbours in one line.
+    pub fn ledger(&self) -> &Event {
+        &self.ledger
+    }
+}
+
+fn empty() -> Event {
+    Event::Compose { events: Vec::new() }
+}
+
+/// The cost of one step in a Rényi filter.
+fn log_moment(step: &Event, target: &Target, order: f64) -> Result<f64, AccountingError> {
+    // The price checks the event, the adjacency and the delta; the filter needs only the curve.
+    let price = Rdp.epsilon(step, target.adjacency, target.delta)?;
+    if price.epsilon.is_infinite() {
+        return Ok(f64::INFINITY);
+    }
+    let total = TotalCurve::of(Rdp.name(), &Composition::of(step)?, target.adjacency)?;
+    if total.failure() > 0.0 {
+        return Ok(f64::INFINITY);
+    }
+    Ok(total.log_moment(order))
+}

@@ -1,0 +1,253 @@
+//! Line plots as SVG. Two axes and a few polylines need no plotting library.
+
+use crate::run_arguments::RunArguments;
+use muffle_accounting::{Accountant, Adjacency, Event, pld, pld::Pld, rdp::Rdp};
+use std::error::Error;
+use std::fmt::Write;
+
+/// One set of axes.
+pub struct Panel {
+    title: String,
+    x_label: &'static str,
+    y_label: &'static str,
+    x_logarithmic: bool,
+    y_logarithmic: bool,
+    lines: Vec<Line>,
+}
+
+/// A named polyline in data coordinates.
+struct Line {
+    name: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+/// Colours that stay apart for colour-blind readers (Okabe and Ito).
+const COLOURS: [&str; 3] = ["#0072B2", "#D55E00", "#009E73"];
+/// Size of a panel.
+const WIDTH: f64 = 460.0;
+const HEIGHT: f64 = 340.0;
+
+/// Epsilon of the first 1, …, `steps` steps, by pld and rdp.
+pub fn epsilon_against_steps(
+    run: &RunArguments,
+    noise: f64,
+    rate: f64,
+    steps: u64,
+) -> Result<Panel, Box<dyn Error>> {
+    let points = 13;
+    let mut lines: Vec<Line> = Vec::new();
+    for accountant in [&Pld as &dyn Accountant, &Rdp] {
+        let mut line = Line {
+            name: accountant.name(),
+            points: Vec::new(),
+        };
+        for place in 0..points {
+            let share = f64::from(place) / f64::from(points - 1);
+            let count = (steps as f64).powf(share).round().max(1.0) as u64;
+            if let Ok(price) = accountant.epsilon(&run.event(noise, rate, count), run.adjacency(), run.delta)
+            {
+                line.points.push((count as f64, price.epsilon));
+            }
+        }
+        if !line.points.is_empty() {
+            lines.push(line);
+        }
+    }
+    Ok(Panel {
+        title: format!("epsilon at delta {}", run.delta),
+        x_label: "steps",
+        y_label: "epsilon",
+        x_logarithmic: true,
+        y_logarithmic: false,
+        lines,
+    })
+}
+
+/// The certified upper bound on delta from epsilon zero to where it falls below `smallest`.
+pub fn delta_against_epsilon(
+    event: &Event,
+    adjacency: Adjacency,
+    smallest: f64,
+) -> Result<Panel, Box<dyn Error>> {
+    let end = Pld.epsilon(event, adjacency, 0.1 * smallest)?.epsilon.max(1e-3);
+    let mut points = Vec::new();
+    for place in 0..=24 {
+        let epsilon = end * f64::from(place) / 24.0;
+        points.push((epsilon, pld::delta(event, adjacency, epsilon)?.1));
+    }
+    Ok(Panel {
+        title: "privacy curve".into(),
+        x_label: "epsilon",
+        y_label: "delta",
+        x_logarithmic: false,
+        y_logarithmic: true,
+        lines: vec![Line { name: "pld", points }],
+    })
+}
+
+/// All panels side by side.
+pub fn draw(panels: &[Panel]) -> String {
+    let width = WIDTH * panels.len() as f64;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" width=\"{width}\" \
+         height=\"{HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+    );
+    for (place, panel) in panels.iter().enumerate() {
+        panel.draw(&mut svg, place as f64 * WIDTH);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// One axis: the range of the data and where it lies on the page.
+struct Axis {
+    logarithmic: bool,
+    low: f64,
+    high: f64,
+    start: f64,
+    end: f64,
+}
+
+impl Axis {
+    fn new(values: impl Iterator<Item = f64>, logarithmic: bool, start: f64, end: f64) -> Axis {
+        let scale = |value: f64| if logarithmic { value.log10() } else { value };
+        let (mut low, mut high) = values
+            .map(scale)
+            .filter(|value| value.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        if logarithmic {
+            (low, high) = (low.floor(), high.ceil());
+        } else {
+            low = low.min(0.0);
+        }
+        if low.is_nan() || high.is_nan() || low >= high {
+            high = low + 1.0;
+        }
+        Axis {
+            logarithmic,
+            low,
+            high,
+            start,
+            end,
+        }
+    }
+
+    /// Where a value lies on the page; nothing for values a logarithm cannot show.
+    fn place(&self, value: f64) -> Option<f64> {
+        let value = if self.logarithmic { value.log10() } else { value };
+        value
+            .is_finite()
+            .then(|| self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start))
+    }
+
+    /// Round values to label: decades, or multiples of 1, 2 or 5 times a power of ten.
+    fn ticks(&self) -> Vec<f64> {
+        if self.logarithmic {
+            let every = ((self.high - self.low) / 6.0).ceil().max(1.0) as usize;
+            return (self.low as i32..=self.high as i32)
+                .step_by(every)
+                .map(|power| 10_f64.powi(power))
+                .collect();
+        }
+        let rough = (self.high - self.low) / 5.0;
+        let decade = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .map(|factor| factor * decade)
+            .into_iter()
+            .find(|step| *step >= rough);
+        let step = step.unwrap_or(rough);
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        (first..=last).map(|multiple| multiple as f64 * step).collect()
+    }
+}
+
+impl Panel {
+    fn draw(&self, svg: &mut String, left: f64) {
+        let all = || self.lines.iter().flat_map(|line| line.points.iter());
+        let x = Axis::new(
+            all().map(|point| point.0),
+            self.x_logarithmic,
+            left + 70.0,
+            left + WIDTH - 20.0,
+        );
+        let y = Axis::new(
+            all().map(|point| point.1),
+            self.y_logarithmic,
+            HEIGHT - 50.0,
+            40.0,
+        );
+        let mut text = |at: (f64, f64), anchor: &str, content: &str| {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{content}</text>",
+                at.0, at.1
+            );
+        };
+        text((0.5 * (x.start + x.end), 22.0), "middle", &self.title);
+        text((0.5 * (x.start + x.end), HEIGHT - 12.0), "middle", self.x_label);
+        text((left + 10.0, 32.0), "start", self.y_label);
+        for tick in x.ticks() {
+            text(
+                (x.place(tick).unwrap_or(x.start), HEIGHT - 32.0),
+                "middle",
+                &label(tick),
+            );
+        }
+        for tick in y.ticks() {
+            text(
+                (x.start - 6.0, y.place(tick).unwrap_or(y.start) + 4.0),
+                "end",
+                &label(tick),
+            );
+        }
+        for (place, line) in self.lines.iter().enumerate() {
+            text((x.start + 28.0, 56.0 + 16.0 * place as f64), "start", line.name);
+        }
+        for tick in y.ticks() {
+            let height = y.place(tick).unwrap_or(y.start);
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{:.1}\" y1=\"{height:.1}\" x2=\"{:.1}\" y2=\"{height:.1}\" stroke=\"#dddddd\"/>",
+                x.start, x.end
+            );
+        }
+        let _ = writeln!(
+            svg,
+            "<polyline points=\"{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"black\"/>",
+            x.start, y.end, x.start, y.start, x.end, y.start
+        );
+        for (place, line) in self.lines.iter().enumerate() {
+            let colour = COLOURS[place % COLOURS.len()];
+            let height = 52.0 + 16.0 * place as f64;
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{:.1}\" y1=\"{height:.1}\" x2=\"{:.1}\" y2=\"{height:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                x.start + 6.0,
+                x.start + 24.0
+            );
+            let points: Vec<String> = line
+                .points
+                .iter()
+                .filter_map(|point| Some(format!("{:.1},{:.1}", x.place(point.0)?, y.place(point.1)?)))
+                .collect();
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                points.join(" ")
+            );
+        }
+    }
+}
+
+/// A tick label without noise digits.
+fn label(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
+        format!("{value:.0e}")
+    } else {
+        format!("{}", (value * 1e6).round() / 1e6)
+    }
+}

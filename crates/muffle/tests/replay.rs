@@ -39,7 +39,12 @@ fn samplers(records: usize) -> Vec<(&'static str, Box<dyn Sampler>, bool)> {
 }
 
 /// The noisy sums of a run whose parameters stay where they are.
-fn run(setting: &mut Setting, records: &Records, rule: &dyn Clip, sampler: &mut dyn Sampler) -> Vec<Vec<f32>> {
+fn run(
+    setting: &mut Setting,
+    records: &Records,
+    rule: &dyn Clip,
+    sampler: &mut dyn Sampler,
+) -> Vec<Vec<f32>> {
     let mut mechanism = Mechanism::new(Key::from_seed(22), 1.0).allocation(Allocation::EqualShare);
     (0..STEPS)
         .map(|step| {

@@ -1,8 +1,9 @@
 //! How fast a training step is on this machine, private and plain, beside the speed of a matrix product.
 
-use crate::mechanism::clip;
+use crate::clip::Flat;
+use crate::mechanism::{Mechanism, clip};
 use crate::noise::Key;
-use crate::optimizer::GradientDescent;
+use crate::optimizer::{Optimizer, Sgd};
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::kernel::matrix::{Matrix, product};
 use muffle_nn::{Batch, Engine, Error, Loss, Network, Options, Purpose, Result, models};
@@ -157,13 +158,14 @@ struct Trial {
     parameters: Vec<f32>,
     batch: Batch,
     mode: Mode,
-    key: Key,
+    mechanism: Mechanism,
+    optimizer: Sgd,
 }
 
 impl Trial {
     const LEARNING_RATE: f32 = 0.05;
-    const THRESHOLD: f32 = 1.0;
-    const NOISE_MULTIPLIER: f32 = 1.0;
+    const THRESHOLD: f64 = 1.0;
+    const NOISE_MULTIPLIER: f64 = 1.0;
 
     fn new(network: Arc<Network>, examples: usize, settings: &Settings) -> Result<Trial> {
         let purpose = match settings.mode {
@@ -179,26 +181,26 @@ impl Trial {
             Options { threads: settings.threads, micro_batch: settings.micro_batch, ..Options::new(purpose) };
         Ok(Trial {
             engine: Engine::new(network, options)?,
+            optimizer: Sgd::new(parameters.len()),
             parameters,
             batch: Batch::new(inputs, targets),
             mode: settings.mode,
-            key: Key::from_seed(0),
+            mechanism: Mechanism::new(Key::from_seed(0), examples as f32),
         })
     }
 
     fn step(&mut self, step: u64) -> Result<()> {
         let loss = Loss::SoftmaxCrossEntropy;
-        let count = muffle_nn::Examples::len(&self.batch) as f32;
         match self.mode {
             Mode::Private => {
-                let clipped =
-                    clip(&mut self.engine, &self.parameters, &self.batch, loss, step, Trial::THRESHOLD)?;
-                let (released, _) = clipped.release(&self.key, step, Trial::NOISE_MULTIPLIER, count);
-                GradientDescent { learning_rate: Trial::LEARNING_RATE }.step(&mut self.parameters, &released);
+                let rule = Flat::new(Trial::THRESHOLD);
+                let (clipped, _) = clip(&mut self.engine, &self.parameters, &self.batch, loss, step, &rule)?;
+                let (released, _) = self.mechanism.release(clipped, Trial::NOISE_MULTIPLIER);
+                self.optimizer.step(&mut self.parameters, &released, Trial::LEARNING_RATE);
             }
             Mode::Plain => {
                 self.engine.sum(&self.parameters, &self.batch, loss, step)?;
-                let rate = Trial::LEARNING_RATE / count;
+                let rate = Trial::LEARNING_RATE / muffle_nn::Examples::len(&self.batch) as f32;
                 let chunks =
                     self.parameters.par_chunks_mut(1 << 14).zip(self.engine.gradient().par_chunks(1 << 14));
                 self.engine.pool().install(|| {

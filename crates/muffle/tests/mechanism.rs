@@ -1,145 +1,221 @@
-//! The private step: what it bounds, what it adds, what it divides by.
+//! The private step: what it adds, what it divides by, and what it says it did.
 
-use muffle::mechanism::clip;
+mod common;
+
+use common::{LOSS, Records, Setting, distance};
+use muffle::clip::{Allocation, Bounds, Clip, Flat, Grouped, PerLayer};
+use muffle::mechanism::{Mechanism, Unprotected, clip, clip_l1};
 use muffle::noise::Key;
-use muffle::optimizer::GradientDescent;
-use muffle_nn::initialise::{SplitMix, initial_parameters};
-use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose, models};
-use std::sync::Arc;
+use muffle::optimizer::{Optimizer, Sgd};
+use muffle_accounting::Event;
+use muffle_nn::Purpose;
 
-const LOSS: Loss = Loss::SoftmaxCrossEntropy;
-
-struct Setting {
-    network: Arc<Network>,
-    parameters: Vec<f32>,
-    engine: Engine,
+fn mechanism(divisor: f32) -> Mechanism {
+    Mechanism::new(Key::from_seed(4), divisor)
 }
 
-impl Setting {
-    fn new() -> Setting {
-        let network = Arc::new(models::model("cnn-small").unwrap().network().unwrap());
-        let parameters = initial_parameters(&network, 1);
-        let engine = Engine::new(network.clone(), Options::new(Purpose::PerExample)).unwrap();
-        Setting { network, parameters, engine }
-    }
-
-    fn batch(&self, examples: usize, scale: f32) -> Batch {
-        let mut generator = SplitMix::new(9);
-        let inputs = (0..examples * self.network.input().len()).map(|_| scale * generator.normal()).collect();
-        Batch::new(inputs, (0..examples).map(|example| example as u32 % 10).collect())
-    }
-
-    /// The released gradient of a batch.
-    fn release(&mut self, batch: &Batch, threshold: f32, noise_multiplier: f32, divisor: f32) -> Vec<f32> {
-        let clipped = clip(&mut self.engine, &self.parameters, batch, LOSS, 0, threshold).unwrap();
-        let (released, _) = clipped.release(&Key::from_seed(4), 0, noise_multiplier, divisor);
-        released.gradient().to_vec()
-    }
+/// The released gradient of records.
+fn release(
+    setting: &mut Setting,
+    records: &Records,
+    rule: &dyn Clip,
+    mechanism: &mut Mechanism,
+    noise_multiplier: f64,
+) -> (Vec<f32>, Event, Unprotected) {
+    let (clipped, unprotected) =
+        clip(&mut setting.engine, &setting.parameters, &records.all(), LOSS, 0, rule).unwrap();
+    let (released, event) = mechanism.release(clipped, noise_multiplier);
+    (released.gradient().to_vec(), event, unprotected)
 }
 
-fn norm(values: &[f32]) -> f64 {
-    values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt()
+const NOBODY: Records = Records { inputs: Vec::new() };
+
+/// Sums of squares estimate a variance to a relative standard error of √(2/n); five are accepted (false alarm 6·10⁻⁷), and
+/// n is large enough for ten per cent of scale to lie more than nine standard errors away.
+fn has_deviation(squares: f64, count: f64, deviation: f64) -> bool {
+    let error = (2.0 / count).sqrt();
+    assert!(0.19 > 9.0 * error, "too few values to tell");
+    (squares / count / deviation.powi(2) - 1.0).abs() < 5.0 * error
 }
 
 #[test]
-fn one_example_never_passes_the_threshold() {
-    let mut setting = Setting::new();
-    for scale in [0.1, 1.0, 30.0, 1e4] {
-        let batch = setting.batch(1, scale);
-        let free = norm(&setting.release(&batch, 1e12, 0.0, 1.0));
-        for threshold in [1e-3f32, 0.5, 4.0] {
-            let clipped = norm(&setting.release(&batch, threshold, 0.0, 1.0));
-            assert!(clipped <= f64::from(threshold), "{clipped} above {threshold} at scale {scale}");
-            let expected = free.min(f64::from(threshold));
-            assert!((clipped / expected - 1.0).abs() < 1e-4, "{clipped} instead of {expected}");
+fn every_group_gets_noise_of_the_right_scale() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let tensors = setting.network.parameters().len();
+    let thresholds: Vec<f64> = (0..tensors).map(|tensor| 0.1 * (1.0 + tensor as f64)).collect();
+    let groups: Vec<usize> = (0..tensors).map(|tensor| tensor % 3).collect();
+    let rules: [&dyn Clip; 3] =
+        [&Flat::new(0.5), &PerLayer::new(thresholds), &Grouped::new(groups, vec![0.2, 0.9, 0.4])];
+    let lens: Vec<usize> = setting.network.parameters().iter().map(|tensor| tensor.range.len()).collect();
+    // The smallest tensor has eight values; 600 releases give it 4,800.
+    const RELEASES: usize = 600;
+    let (noise_multiplier, divisor) = (1.3, 64.0f32);
+    for rule in rules {
+        for allocation in [Allocation::Flat, Allocation::EqualShare, Allocation::LeastEnergy] {
+            let mut mechanism = mechanism(divisor).allocation(allocation);
+            let mut squares = vec![0.0; tensors];
+            for _ in 0..RELEASES {
+                let (noise, event, _) =
+                    release(&mut setting, &NOBODY, rule, &mut mechanism, noise_multiplier);
+                assert_eq!(event, Event::gaussian(noise_multiplier));
+                for (square, tensor) in squares.iter_mut().zip(setting.network.parameters()) {
+                    let values = &noise[tensor.range.clone()];
+                    *square += values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>();
+                }
+            }
+            let expected = rule.bounds().deviations(allocation, noise_multiplier, &lens);
+            for tensor in 0..tensors {
+                let deviation = expected[tensor] / f64::from(divisor);
+                let accepts = |scale: f64| {
+                    has_deviation(squares[tensor], (RELEASES * lens[tensor]) as f64, scale * deviation)
+                };
+                assert!(accepts(1.0), "{allocation:?}, tensor {tensor}");
+                assert!(!accepts(0.9) && !accepts(1.1), "{allocation:?}, tensor {tensor}");
+            }
         }
     }
 }
 
+/// Laplace noise has the fourth moment of kurtosis six, so a variance is known to √(5/n).
 #[test]
-fn a_neighbour_changes_the_sum_by_at_most_the_threshold() {
-    let mut setting = Setting::new();
-    let batch = setting.batch(20, 3.0);
-    let with = setting.release(&batch, 0.7, 0.0, 1.0);
-    let fewer = setting.batch(19, 3.0);
-    let without = setting.release(&fewer, 0.7, 0.0, 1.0);
-    let change: Vec<f32> = with.iter().zip(&without).map(|(with, without)| with - without).collect();
-    assert!(norm(&change) <= 0.7 * (1.0 + 1e-4), "{}", norm(&change));
-    assert!(norm(&change) > 0.1, "the example takes part");
-}
-
-#[test]
-fn an_example_that_is_not_finite_contributes_nothing() {
-    let mut setting = Setting::new();
-    let good = setting.batch(4, 1.0);
-    let expected = setting.release(&good, 1.0, 0.0, 1.0);
-    let mut generator = SplitMix::new(9);
-    let width = setting.network.input().len();
-    let mut inputs: Vec<f32> = (0..4 * width).map(|_| generator.normal()).collect();
-    inputs.extend((0..width).map(|pixel| if pixel == 100 { f32::NAN } else { 0.5 }));
-    let spoiled = Batch::new(inputs, vec![0, 1, 2, 3, 4]);
-    let clipped = clip(&mut setting.engine, &setting.parameters, &spoiled, LOSS, 0, 1.0).unwrap();
-    let (released, outcome) = clipped.release(&Key::from_seed(4), 0, 0.0, 1.0);
-    assert_eq!(outcome.excluded.len(), 1);
-    assert_eq!((outcome.excluded[0].example, outcome.excluded[0].place.as_str()), (4, "the input"));
-    let difference: Vec<f32> =
-        released.gradient().iter().zip(&expected).map(|(computed, expected)| computed - expected).collect();
-    assert!(norm(&difference) <= 1e-5 * norm(&expected));
-}
-
-/// 26,010 coordinates estimate the variance to a relative standard error of √(2/26010) = 0.9 %; ten per cent of scale
-/// move it by 19 or 21 %, more than twenty standard errors, and five standard errors are accepted (false alarm 6e-7).
-#[test]
-fn an_empty_batch_still_gets_noise_of_the_right_scale() {
-    let mut setting = Setting::new();
-    let empty = Batch::new(Vec::new(), Vec::new());
-    let (threshold, noise_multiplier, divisor) = (0.5f32, 1.3f32, 64.0f32);
-    let noise = setting.release(&empty, threshold, noise_multiplier, divisor);
-    let variance = norm(&noise).powi(2) / noise.len() as f64;
+fn laplace_noise_has_the_right_scale() {
+    let mut setting = Setting::new(Purpose::Plain);
+    let mut mechanism = mechanism(8.0);
+    let (mut squares, mut count) = (0.0, 0.0);
+    for _ in 0..10 {
+        let (clipped, _) =
+            clip_l1(&mut setting.engine, &setting.parameters, &NOBODY.all(), LOSS, 0, 0.5).unwrap();
+        let (released, event) = mechanism.release_laplace(clipped, 2.0);
+        assert_eq!(event, Event::laplace(2.0));
+        squares += released.gradient().iter().map(|value| f64::from(*value).powi(2)).sum::<f64>();
+        count += released.gradient().len() as f64;
+    }
+    // Scale 2 · 0.5 / 8, variance twice its square.
     let accepts = |scale: f64| {
-        let deviation = scale * f64::from(noise_multiplier * threshold / divisor);
-        (variance / deviation.powi(2) - 1.0).abs() < 5.0 * (2.0 / noise.len() as f64).sqrt()
+        let variance = 2.0 * (scale / 8.0).powi(2);
+        (squares / count / variance - 1.0).abs() < 5.0 * (5.0 / count).sqrt()
     };
     assert!(accepts(1.0));
     assert!(!accepts(0.9) && !accepts(1.1));
 }
 
 #[test]
-fn the_divisor_does_not_depend_on_the_batch() {
-    let mut setting = Setting::new();
-    let batch = setting.batch(3, 1.0);
-    let whole = setting.release(&batch, 1.0, 0.0, 1.0);
-    let divided = setting.release(&batch, 1.0, 0.0, 256.0);
-    for (whole, divided) in whole.iter().zip(&divided) {
-        assert_eq!(whole / 256.0, *divided);
-    }
+fn an_empty_batch_gets_the_noise_and_the_event_of_a_full_one() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let records = setting.records(9, 1.0);
+    let rule = Flat::new(0.5);
+    let (empty, empty_event, _) = release(&mut setting, &NOBODY, &rule, &mut mechanism(16.0), 1.1);
+    let (full, full_event, _) = release(&mut setting, &records, &rule, &mut mechanism(16.0), 1.1);
+    let (sum, _, _) = release(&mut setting, &records, &rule, &mut mechanism(16.0), 0.0);
+    assert_eq!(empty_event, full_event);
+    let noise: Vec<f32> = full.iter().zip(&sum).map(|(full, sum)| full - sum).collect();
+    assert!(distance(&noise, &empty) < 1e-5 * distance(&empty, &vec![0.0; empty.len()]));
+    assert!(empty.iter().filter(|value| **value == 0.0).count() < 3);
 }
 
 #[test]
-fn gradient_descent_moves_against_the_released_gradient() {
-    let mut setting = Setting::new();
-    let batch = setting.batch(8, 1.0);
-    let mut moved = setting.parameters.clone();
-    let clipped = clip(&mut setting.engine, &setting.parameters, &batch, LOSS, 0, 1.0).unwrap();
-    let (released, _) = clipped.release(&Key::from_seed(4), 0, 1.0, 8.0);
-    GradientDescent { learning_rate: 0.25 }.step(&mut moved, &released);
-    for ((moved, parameter), gradient) in moved.iter().zip(&setting.parameters).zip(released.gradient()) {
-        assert_eq!(*moved, parameter - 0.25 * gradient);
-    }
+fn no_noise_is_not_private() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let (_, event, _) = release(&mut setting, &NOBODY, &Flat::new(1.0), &mut mechanism(1.0), 0.0);
+    assert_eq!(event, Event::NonPrivate);
 }
 
 #[test]
-fn two_steps_never_share_their_noise() {
-    let mut setting = Setting::new();
-    let empty = Batch::new(Vec::new(), Vec::new());
-    let mut draw = |step: u64| {
-        let clipped = clip(&mut setting.engine, &setting.parameters, &empty, LOSS, 0, 1.0).unwrap();
-        clipped.release(&Key::from_seed(4), step, 1.0, 1.0).0.gradient().to_vec()
+fn a_record_that_is_not_finite_contributes_nothing_and_is_counted() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let records = setting.records(5, 1.0);
+    let (spoiled, without) = (records.zeroed_out(4), records.removed());
+    let rule = PerLayer::even(1.0, setting.network.parameters().len());
+    let (expected, _, _) = release(&mut setting, &without, &rule, &mut mechanism(1.0), 0.0);
+    let (gradient, _, Unprotected(outcome)) =
+        release(&mut setting, &spoiled, &rule, &mut mechanism(1.0), 0.0);
+    let excluded: Vec<(usize, &str)> =
+        outcome.excluded.iter().map(|excluded| (excluded.example, excluded.place.as_str())).collect();
+    assert_eq!(excluded, [(4, "the input")]);
+    assert!(distance(&gradient, &expected) < 1e-5);
+
+    let mut setting = Setting::new(Purpose::Plain);
+    let mut sum = |records: &Records| {
+        let (clipped, Unprotected(outcome)) =
+            clip_l1(&mut setting.engine, &setting.parameters, &records.all(), LOSS, 0, 1.0).unwrap();
+        (mechanism(1.0).release_laplace(clipped, 0.0).0.gradient().to_vec(), outcome.excluded.len())
     };
-    let (first, second) = (draw(0), draw(1));
+    let ((spoiled, spoiled_count), (without, without_count)) = (sum(&spoiled), sum(&without));
+    assert_eq!((spoiled_count, without_count), (1, 0));
+    assert!(distance(&spoiled, &without) < 1e-5);
+}
+
+#[test]
+fn the_divisor_does_not_depend_on_the_batch() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    for count in [0, 1, 7] {
+        let records = setting.records(count, 1.0);
+        let rule = Flat::new(1.0);
+        let (whole, _, _) = release(&mut setting, &records, &rule, &mut mechanism(1.0), 1.0);
+        let (divided, _, _) = release(&mut setting, &records, &rule, &mut mechanism(256.0), 1.0);
+        assert!(whole.iter().zip(&divided).all(|(whole, divided)| whole / 256.0 == *divided));
+    }
+}
+
+#[test]
+fn two_steps_never_share_their_noise_and_a_resumed_run_repeats_it() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let rule = Flat::new(1.0);
+    let mut mechanism = mechanism(1.0);
+    let (first, _, _) = release(&mut setting, &NOBODY, &rule, &mut mechanism, 1.0);
+    assert_eq!(mechanism.next_step(), 1);
+    let (second, _, _) = release(&mut setting, &NOBODY, &rule, &mut mechanism, 1.0);
+    assert_eq!(mechanism.next_step(), 2);
     let equal = first.iter().zip(&second).filter(|(first, second)| first == second).count();
     assert!(equal < 5, "{equal} equal values");
     let product: f64 = first.iter().zip(&second).map(|(a, b)| f64::from(a * b)).sum();
     // Independent standard normals: the sum of n products has a standard deviation of √n; five are accepted.
     assert!(product.abs() < 5.0 * (first.len() as f64).sqrt());
+
+    let mut resumed = Mechanism::new(Key::from_seed(4), 1.0).resumed_at(1);
+    assert_eq!(release(&mut setting, &NOBODY, &rule, &mut resumed, 1.0).0, second);
+}
+
+#[test]
+fn gradient_descent_moves_against_the_released_gradient() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let records = setting.records(8, 1.0);
+    let mut moved = setting.parameters.clone();
+    let rule = Flat::new(1.0);
+    let (clipped, _) =
+        clip(&mut setting.engine, &setting.parameters, &records.all(), LOSS, 0, &rule).unwrap();
+    let (released, _) = mechanism(8.0).draws(4).release(clipped, 1.0);
+    Sgd::new(moved.len()).step(&mut moved, &released, 0.25);
+    for ((moved, parameter), gradient) in moved.iter().zip(&setting.parameters).zip(released.gradient()) {
+        assert_eq!(*moved, parameter - 0.25 * gradient);
+    }
+}
+
+/// A rule that promises more than it does.
+struct Careless(Bounds);
+
+impl Clip for Careless {
+    fn bounds(&self) -> &Bounds {
+        &self.0
+    }
+
+    fn factors(&self, _: &[f32], factors: &mut [f32]) {
+        factors.fill(1.0);
+    }
+}
+
+#[test]
+#[should_panic(expected = "broke its own bounds")]
+fn a_rule_that_breaks_its_bounds_is_stopped() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    let records = setting.records(3, 4.0);
+    let rule = Careless(Bounds::whole(1e-3));
+    release(&mut setting, &records, &rule, &mut mechanism(1.0), 1.0);
+}
+
+#[test]
+#[should_panic(expected = "as many tensors as the network has")]
+fn a_rule_for_another_network_is_refused() {
+    let mut setting = Setting::new(Purpose::PerExample);
+    release(&mut setting, &NOBODY, &PerLayer::even(1.0, 3), &mut mechanism(1.0), 1.0);
 }

@@ -1,10 +1,11 @@
 //! Fully connected layer: `y = W x + b`.
 
 use crate::error::Result;
-use crate::kernel::elementwise::{add_scaled, scale_into, squared_norm};
+use crate::kernel::elementwise::{add_scaled, dot, scale_into, squared_norm};
 use crate::kernel::matrix::{Matrix, product};
 use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
+use crate::layers::gram::guarded;
 use crate::shape::Shape;
 
 /// A matrix and, if wanted, a bias; `W` is stored row by row, one row for each output, as PyTorch does.
@@ -135,9 +136,12 @@ impl Layer for Dense {
             let upstreams = Matrix::rows(upstream, self.steps, self.outputs);
             product(inputs, inputs.transposed(), false, input_gram, self.steps);
             product(upstreams, upstreams.transposed(), false, upstream_gram, self.steps);
-            weight_norms[example] = crate::kernel::elementwise::dot(input_gram, upstream_gram).max(0.0);
+            let diagonal = (0..self.steps * self.steps).step_by(self.steps + 1);
+            let lengths = diagonal.clone().map(|step| (input_gram[step] * upstream_gram[step]).sqrt());
+            weight_norms[example] = guarded(dot(input_gram, upstream_gram), lengths.sum());
             if self.bias {
-                bias_norms[example] = upstream_gram.iter().sum::<f32>().max(0.0);
+                let lengths = diagonal.map(|step| upstream_gram[step].sqrt());
+                bias_norms[example] = guarded(upstream_gram.iter().sum(), lengths.sum());
             }
         }
     }

@@ -12,6 +12,7 @@ pub mod dropout;
 pub mod embedding;
 pub mod flatten;
 pub mod global_average_pool;
+mod gram;
 pub mod group_norm;
 mod kept;
 pub mod layer_norm;

@@ -2,6 +2,7 @@
 
 use crate::kernel::elementwise::dot;
 use crate::kernel::matrix::{Matrix, product};
+use crate::layers::gram::guarded;
 use crate::layers::window::Window;
 
 /// Whether Gram matrices cost less than keeping a gradient of `depth` by `width` for every example.
@@ -40,7 +41,7 @@ pub fn squared_norm(
     let (patches, scratch) = scratch.split_at_mut(positions * depth);
     let (patch_gram, scratch) = scratch.split_at_mut(positions * positions);
     let upstream_gram = &mut scratch[..positions * positions];
-    let mut sum = 0.0;
+    let (mut sum, mut size) = (0.0, 0.0);
     for group in 0..groups {
         for (position, patch) in patches.chunks_exact_mut(depth).enumerate() {
             let channels = group * inputs..(group + 1) * inputs;
@@ -51,9 +52,11 @@ pub fn squared_norm(
         let rows = Matrix::strided(&upstream[group * width..], positions, width, outputs);
         product(rows, rows.transposed(), false, upstream_gram, positions);
         sum += dot(patch_gram, upstream_gram);
+        for position in (0..positions * positions).step_by(positions + 1) {
+            size += (patch_gram[position] * upstream_gram[position]).sqrt();
+        }
     }
-    // Rounding can push the norm of a vanishing gradient below zero; NaN must pass.
-    if sum < 0.0 { 0.0 } else { sum }
+    guarded(sum, size)
 }
 
 /// Copies what lies under the window at one position, with zeros where it hangs over the border.

@@ -1,6 +1,7 @@
 //! Norms of one example's gradients from inner products between its steps.
 
 use crate::kernel::dots::{OTHERS, ROWS, dots};
+use crate::layers::gram::guarded;
 
 /// The vectors of one example, one for each step.
 #[derive(Clone, Copy)]
@@ -33,6 +34,7 @@ impl<'a> Vectors<'a> {
 /// Li et al. 2022, "Large language models can be strong differentially private learners", section 4.
 pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vectors) -> [f32; 2] {
     let mut norms = [[0.0; ROWS]; 2];
+    let mut sizes = [0.0f32; 2];
     for first_row in (0..steps).step_by(ROWS) {
         for first_other in (0..steps.min(first_row + ROWS)).step_by(OTHERS) {
             let [gradients, inputs, hidden] =
@@ -43,12 +45,15 @@ pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vec
                     let gradient = count * gradients[other][row];
                     norms[0][row] += gradient * inputs[other][row];
                     norms[1][row] += gradient * hidden[other][row];
+                    if count == 1.0 {
+                        sizes[0] += (gradient * inputs[other][row]).sqrt();
+                        sizes[1] += (gradient * hidden[other][row]).sqrt();
+                    }
                 }
             }
         }
     }
-    // Rounding can push the norm of a vanishing gradient below zero; NaN must pass.
-    norms.map(|norms| norms.iter().sum()).map(|norm| if norm < 0.0 { 0.0 } else { norm })
+    std::array::from_fn(|tensor| guarded(norms[tensor].iter().sum(), sizes[tensor]))
 }
 
 /// Entries of a symmetric matrix that one product stands for: two below the diagonal, none above it or beyond the end.

@@ -1,0 +1,247 @@
+//! The private step: per-example gradients are clipped, summed, and released with noise.
+//!
+//! [`Clipped`] and [`Released`] can be made only here. A clipped sum is consumed by its release, and an optimizer takes
+//! nothing but a released gradient, so that misuse does not compile. What does:
+//!
+//! ```
+//! # use muffle::{clip::Flat, mechanism::*, noise::Key, optimizer::{Optimizer, Sgd}};
+//! # use muffle_nn::{Engine, Examples, Loss};
+//! fn step(engine: &mut Engine, parameters: &mut [f32], examples: &dyn Examples, mechanism: &mut Mechanism) {
+//!     let (clipped, _) =
+//!         clip(engine, parameters, examples, Loss::SoftmaxCrossEntropy, 0, &Flat::new(1.0)).unwrap();
+//!     let (released, _) = mechanism.release(clipped, 1.0);
+//!     Sgd::new(parameters.len()).step(parameters, &released, 0.1);
+//! }
+//! ```
+//!
+//! An optimizer does not take a raw gradient:
+//!
+//! ```compile_fail,E0308
+//! # use muffle::optimizer::{Optimizer, Sgd};
+//! # use muffle_nn::Engine;
+//! fn step(engine: &Engine, parameters: &mut [f32]) {
+//!     Sgd::new(parameters.len()).step(parameters, engine.gradient(), 0.1);
+//! }
+//! ```
+//!
+//! A clipped sum is not released twice, which would show it under two draws of noise for the price of one:
+//!
+//! ```compile_fail,E0382
+//! # use muffle::mechanism::{Clipped, Mechanism};
+//! fn twice(clipped: Clipped, mechanism: &mut Mechanism) {
+//!     mechanism.release(clipped, 1.0);
+//!     mechanism.release(clipped, 1.0);
+//! }
+//! ```
+//!
+//! nor read,
+//!
+//! ```compile_fail,E0599
+//! # use muffle::mechanism::Clipped;
+//! fn read(clipped: &Clipped) -> f32 {
+//!     clipped.gradient()[0]
+//! }
+//! ```
+//!
+//! nor scaled through its engine, which it borrows,
+//!
+//! ```compile_fail,E0499
+//! # use muffle::{clip::Flat, mechanism::*};
+//! # use muffle_nn::{Engine, Examples, Loss};
+//! fn scale(engine: &mut Engine, parameters: &[f32], examples: &dyn Examples, mechanism: &mut Mechanism) {
+//!     let (clipped, _) =
+//!         clip(engine, parameters, examples, Loss::SoftmaxCrossEntropy, 0, &Flat::new(1.0)).unwrap();
+//!     engine.for_each_chunk(&|_, chunk: &mut [f32]| chunk.iter_mut().for_each(|value| *value *= 2.0));
+//!     mechanism.release(clipped, 1.0);
+//! }
+//! ```
+//!
+//! nor clipped by one rule and released as if by another,
+//!
+//! ```compile_fail,E0308
+//! # use muffle::mechanism::{Clipped, Mechanism};
+//! fn laplace(clipped: Clipped, mechanism: &mut Mechanism) {
+//!     mechanism.release_laplace(clipped, 1.0);
+//! }
+//! ```
+//!
+//! and a released gradient is not made by hand:
+//!
+//! ```compile_fail,E0451
+//! # use muffle::mechanism::Released;
+//! fn forge(engine: &muffle_nn::Engine) -> Released<'_> {
+//!     Released { engine }
+//! }
+//! ```
+
+mod clipped;
+mod clipped_l1;
+mod runs;
+
+pub use clipped::{Clipped, clip};
+pub use clipped_l1::{ClippedL1, clip_l1};
+
+use crate::clip::Allocation;
+use crate::noise::{GaussianNoise, Key, LaplaceNoise, Purpose, Stream};
+use muffle_accounting::Event;
+use muffle_nn::{Engine, Outcome};
+use runs::Runs;
+
+/// What was computed on the way and is **not** private: the loss and the examples left out.
+///
+/// It is for whoever holds the records. Publishing it, or steering training by it, is outside every guarantee (R6).
+#[derive(Debug)]
+pub struct Unprotected(pub Outcome);
+
+/// A gradient that went through noise: free to use (R9).
+pub struct Released<'a> {
+    engine: &'a Engine,
+}
+
+impl Released<'_> {
+    /// The noisy mean gradient.
+    pub fn gradient(&self) -> &[f32] {
+        self.engine.gradient()
+    }
+
+    /// The threads that made it, for the work behind it.
+    pub fn pool(&self) -> &rayon::ThreadPool {
+        self.engine.pool()
+    }
+}
+
+/// Draws the noise of a run, step by step.
+///
+/// It owns the key's noise streams and counts the steps, so that no stream is used for two releases.
+pub struct Mechanism {
+    key: Key,
+    divisor: f32,
+    allocation: Allocation,
+    draws: u32,
+    next_step: u64,
+}
+
+impl Mechanism {
+    /// A mechanism that divides every noisy sum by `divisor`: a public constant such as sample rate times nominal number
+    /// of records, never the size of the batch at hand (R2).
+    ///
+    /// The key must not be given to a second mechanism.
+    ///
+    /// # Panics
+    /// If the divisor is not a positive finite number.
+    pub fn new(key: Key, divisor: f32) -> Mechanism {
+        assert!(
+            divisor > 0.0 && divisor.is_finite(),
+            "a divisor of {divisor} is not a positive finite number"
+        );
+        Mechanism { key, divisor, allocation: Allocation::Flat, draws: 1, next_step: 0 }
+    }
+
+    /// Shares Gaussian noise among groups in another way than evenly.
+    pub fn allocation(mut self, allocation: Allocation) -> Mechanism {
+        self.allocation = allocation;
+        self
+    }
+
+    /// Makes every Gaussian number the sum of several, against attacks on its low bits: see
+    /// [`GaussianNoise::draws`](crate::noise::GaussianNoise::draws).
+    ///
+    /// One draw is the default: where a network has many dense weights, a second one costs more than three per cent of a
+    /// step (the example `draws` measures it).
+    ///
+    /// # Panics
+    /// If `draws` is zero.
+    pub fn draws(mut self, draws: u32) -> Mechanism {
+        assert!(draws > 0, "noise needs at least one draw");
+        self.draws = draws;
+        self
+    }
+
+    /// Continues a run whose next step is `step`.
+    pub fn resumed_at(mut self, step: u64) -> Mechanism {
+        self.next_step = step;
+        self
+    }
+
+    /// The step of the next release; each release counts one on.
+    pub fn next_step(&self) -> u64 {
+        self.next_step
+    }
+
+    /// Adds Gaussian noise to every coordinate, once, and divides by the public constant.
+    ///
+    /// With one threshold C the standard deviation is `noise_multiplier · C`; with several, the allocation decides (R5).
+    ///
+    /// # Source
+    /// Abadi et al. 2016, Algorithm 1.
+    ///
+    /// # Guarantee
+    /// One Gaussian mechanism with the given noise multiplier, whatever the number of examples, none included; the event
+    /// says so. A multiplier of zero adds nothing, and its event is [`Event::NonPrivate`].
+    ///
+    /// # Panics
+    /// If the multiplier is negative or not finite, or so small or large that the noise has no standard deviation in
+    /// single precision.
+    pub fn release<'a>(&mut self, clipped: Clipped<'a>, noise_multiplier: f64) -> (Released<'a>, Event) {
+        let (engine, bounds) = clipped.into_parts();
+        let lens: Vec<usize> =
+            engine.network().parameters().iter().map(|parameter| parameter.range.len()).collect();
+        let deviations = bounds.deviations(self.allocation, noise_multiplier, &lens);
+        let runs = Runs::new(&deviations, &lens, noise_multiplier);
+        let stream = self.next_stream();
+        let noise = GaussianNoise::new(&self.key, stream).draws(self.draws);
+        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            runs.within(first, chunk, |coordinate, deviation, values| {
+                noise.add(coordinate, deviation, values);
+            });
+            chunk.iter_mut().for_each(|value| *value /= self.divisor);
+        });
+        (Released { engine }, event(noise_multiplier, Event::gaussian))
+    }
+
+    /// Adds Laplace noise of scale `noise_multiplier` times the threshold to every coordinate, once, and divides by the
+    /// public constant.
+    ///
+    /// # Source
+    /// Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis".
+    ///
+    /// # Guarantee
+    /// One Laplace mechanism with the given noise multiplier, whatever the number of examples, none included; the event
+    /// says so. A multiplier of zero adds nothing, and its event is [`Event::NonPrivate`].
+    ///
+    /// # Panics
+    /// As [`release`](Mechanism::release).
+    pub fn release_laplace<'a>(
+        &mut self,
+        clipped: ClippedL1<'a>,
+        noise_multiplier: f64,
+    ) -> (Released<'a>, Event) {
+        let (engine, threshold) = clipped.into_parts();
+        let scale = runs::single(noise_multiplier * threshold, noise_multiplier);
+        let stream = self.next_stream();
+        let noise = LaplaceNoise::new(&self.key, stream);
+        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            noise.add(first as u64, scale, chunk);
+            chunk.iter_mut().for_each(|value| *value /= self.divisor);
+        });
+        (Released { engine }, event(noise_multiplier, Event::laplace))
+    }
+
+    fn next_stream(&mut self) -> Stream {
+        let stream = Stream::new(Purpose::GradientNoise, self.next_step);
+        self.next_step += 1;
+        stream
+    }
+}
+
+fn event(noise_multiplier: f64, mechanism: impl Fn(f64) -> Event) -> Event {
+    if noise_multiplier > 0.0 { mechanism(noise_multiplier) } else { Event::NonPrivate }
+}
+
+#[cfg(test)]
+impl<'a> Released<'a> {
+    /// A gradient made up for a test of what comes after release.
+    pub(crate) fn made_up(engine: &'a Engine) -> Released<'a> {
+        Released { engine }
+    }
+}

@@ -26,6 +26,7 @@ mod event;
 pub mod gdp;
 pub mod moments;
 mod normal;
+pub mod pate;
 pub mod pld;
 mod quadrature;
 pub mod random_sampling;

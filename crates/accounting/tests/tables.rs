@@ -1,5 +1,6 @@
 //! Printed figures: the vectors of the formulas and the tables of two papers.
 
+use muffle_accounting::pate::LaplaceVotes;
 use muffle_accounting::{Adjacency, Assignment, Event, accountant};
 
 const DELTA: f64 = 1e-5;
@@ -158,4 +159,32 @@ fn dpnas_settings() {
             "DPNAS",
         );
     }
+}
+
+/// The votes of Papernot et al. 2017 with γ = 0.05: probabilities, moments and totals of 100 queries.
+#[test]
+fn votes_of_teachers() {
+    let mechanism = LaplaceVotes { inverse_scale: 0.05 };
+    let agreed: &[u64] = &[240, 2, 1, 1, 1, 1, 1, 1, 1, 1];
+    let split: &[u64] = &[160, 60, 30, 0, 0, 0, 0, 0, 0, 0];
+    assert_close(mechanism.change_probability(agreed), 2.03809e-4, 5e-10, "agreed");
+    assert_close(mechanism.change_probability(split), 0.0208568, 5e-8, "split");
+    assert_close(mechanism.log_moment_given(agreed, 8), 4.2118e-4, 5e-9, "eighth moment");
+    let hundred = |votes| std::iter::repeat_n(votes, 100);
+    assert_close(mechanism.epsilon_given(hundred(agreed), DELTA), 0.2915, 5e-5, "100 agreed");
+    assert_close(mechanism.epsilon_given(hundred(split), DELTA), 1.3926, 5e-5, "100 split");
+    assert_close(mechanism.epsilon(100, DELTA), 5.3026, 5e-5, "100 of any votes");
+    assert_close(mechanism.epsilon(1000, DELTA), 20.76, 5e-3, "1000 of any votes");
+    assert!(mechanism.epsilon_given([&[][..]], DELTA).is_finite());
+}
+
+/// GNMax with σ = 40, 1,000 queries: each changes two counts by one, an L2 distance of √2.
+#[test]
+fn gaussian_votes_of_teachers() {
+    let queries = Event::gaussian(40.0 / 2.0f64.sqrt()).repeated(1000);
+    assert_close(epsilon("gdp", &queries, Adjacency::AddRemove), 4.983, 5e-4, "gdp");
+    let improved = epsilon("rdp", &queries, Adjacency::AddRemove);
+    assert!((5.378 * 0.998..=5.3785).contains(&improved), "{improved}");
+    let classical = epsilon("rdp_classical", &queries, Adjacency::AddRemove);
+    assert!((5.990 * 0.998..=5.9905).contains(&classical), "{classical}");
 }

@@ -190,11 +190,12 @@ impl Mechanism {
         let runs = Runs::new(&deviations, &lens, noise_multiplier);
         let stream = self.next_stream();
         let noise = GaussianNoise::new(&self.key, stream).draws(self.draws);
+        let share = 1.0 / self.divisor;
         engine.for_each_chunk(&|first, chunk: &mut [f32]| {
             runs.within(first, chunk, |coordinate, deviation, values| {
                 noise.add(coordinate, deviation, values);
             });
-            chunk.iter_mut().for_each(|value| *value /= self.divisor);
+            chunk.iter_mut().for_each(|value| *value *= share);
         });
         (Released { engine }, event(noise_multiplier, Event::gaussian))
     }
@@ -220,9 +221,10 @@ impl Mechanism {
         let scale = runs::single(noise_multiplier * threshold, noise_multiplier);
         let stream = self.next_stream();
         let noise = LaplaceNoise::new(&self.key, stream);
+        let share = 1.0 / self.divisor;
         engine.for_each_chunk(&|first, chunk: &mut [f32]| {
             noise.add(first as u64, scale, chunk);
-            chunk.iter_mut().for_each(|value| *value /= self.divisor);
+            chunk.iter_mut().for_each(|value| *value *= share);
         });
         (Released { engine }, event(noise_multiplier, Event::laplace))
     }

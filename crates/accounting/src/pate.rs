@@ -1,0 +1,88 @@
+//! Noisy votes: what it costs to ask an ensemble of teachers, each trained on records of its own.
+//!
+//! One record belongs to one teacher, and one teacher moves two counts by one vote each.
+
+/// The arg max of vote counts with Laplace noise of scale 1/γ on each (LNMax).
+///
+/// # Source
+/// Papernot et al. 2017, "Semi-supervised knowledge transfer for deep learning from private training data", section 3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaplaceVotes {
+    /// γ, the inverse scale of the noise.
+    pub inverse_scale: f64,
+}
+
+/// Moments looked at; the best one lies far below for any useful number of queries.
+const LARGEST_MOMENT: u32 = 256;
+
+impl LaplaceVotes {
+    /// A bound on the probability that the noise changes the winner.
+    ///
+    /// # Source
+    /// Papernot et al. 2017, Lemma 4: Σ over the losers of (2 + γΔ)/(4e^(γΔ)), Δ the distance to the winner; and no
+    /// more than a fair draw among the classes.
+    pub fn change_probability(&self, votes: &[u64]) -> f64 {
+        let Some((winner, most)) =
+            votes.iter().enumerate().max_by_key(|&(class, count)| (count, usize::MAX - class))
+        else {
+            return 0.0;
+        };
+        let losers = votes.iter().enumerate().filter(|&(class, _)| class != winner);
+        let terms = losers.map(|(_, count)| {
+            let distance = self.inverse_scale * (most - count) as f64;
+            (2.0 + distance) / (4.0 * distance.exp())
+        });
+        terms.sum::<f64>().min(1.0 - 1.0 / votes.len() as f64)
+    }
+
+    /// Log moment of one query whatever the votes.
+    ///
+    /// # Source
+    /// Papernot et al. 2017, section 3.2: each query is (2γ, 0)-private, so α(l) ≤ min(2γ²l(l + 1), 2γl).
+    pub fn log_moment(&self, moment: u32) -> f64 {
+        let (gamma, moment) = (self.inverse_scale, f64::from(moment));
+        (2.0 * gamma * gamma * moment * (moment + 1.0)).min(2.0 * gamma * moment)
+    }
+
+    /// Log moment of one query, given the votes: small when the teachers agree.
+    ///
+    /// # Source
+    /// Papernot et al. 2017, Theorem 3.
+    ///
+    /// # Guarantee
+    /// An upper bound for this query. It is a function of private votes, so a total made of it is internal: publishing
+    /// it needs a mechanism of its own.
+    pub fn log_moment_given(&self, votes: &[u64], moment: u32) -> f64 {
+        let (gamma, order) = (self.inverse_scale, f64::from(moment));
+        let change = self.change_probability(votes);
+        let valid = (2.0 * gamma).exp_m1() / (4.0 * gamma).exp_m1();
+        let mut bound = self.log_moment(moment);
+        if change < valid {
+            let ratio = (1.0 - change) / (1.0 - (2.0 * gamma).exp() * change);
+            let agreed = (1.0 - change) * ratio.powf(order) + change * (2.0 * gamma * order).exp();
+            bound = bound.min(agreed.ln());
+        }
+        bound
+    }
+
+    /// Epsilon of as many queries, whatever the votes.
+    ///
+    /// # Guarantee
+    /// An upper bound at this delta for neighbours that differ in one teacher.
+    pub fn epsilon(&self, queries: u64, delta: f64) -> f64 {
+        best(delta, |moment| queries as f64 * self.log_moment(moment))
+    }
+
+    /// Epsilon of queries with known votes; internal, see [`LaplaceVotes::log_moment_given`].
+    pub fn epsilon_given<'a>(&self, queries: impl IntoIterator<Item = &'a [u64]> + Clone, delta: f64) -> f64 {
+        best(delta, |moment| {
+            queries.clone().into_iter().map(|votes| self.log_moment_given(votes, moment)).sum()
+        })
+    }
+}
+
+/// The smallest (α(l) + ln(1/δ))/l.
+fn best(delta: f64, log_moment: impl Fn(u32) -> f64) -> f64 {
+    let epsilon = |moment: u32| (log_moment(moment) - delta.ln()) / f64::from(moment);
+    (1..=LARGEST_MOMENT).map(epsilon).fold(f64::INFINITY, f64::min)
+}

@@ -59,14 +59,6 @@ pub enum Error {
         /// What is wrong with it and what would be right.
         reason: String,
     },
-    /// A number that is not finite.
-    #[error("example {example} of the batch has a value that is not finite, first seen at {place}")]
-    NotFinite {
-        /// Position in the batch.
-        example: usize,
-        /// The input, the layer or the loss where it first shows.
-        place: String,
-    },
     /// Options that cannot be met.
     #[error("{0}")]
     Options(String),

@@ -10,7 +10,7 @@ const ROUNDING: f32 = 3e-7;
 /// let too much through. `size` is `Σ_p |input_p| · |upstream_p|`, the most the norm could be: its rounding is added.
 ///
 /// # Guarantee
-/// The result is at least the squared norm of the gradient that is then summed, up to a relative 1e-5.
+/// The result is at least the squared norm of the gradient that is then summed, up to a relative 2e-5.
 pub(super) fn guarded(sum: f32, size: f32) -> f32 {
     // A comparison that NaN passes.
     let sum = if sum < 0.0 { 0.0 } else { sum };

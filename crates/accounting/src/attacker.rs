@@ -6,10 +6,10 @@ use crate::error::AccountingError;
 use crate::pld::{Direction, Pld};
 use crate::rdp::Rdp;
 use crate::{Adjacency, Event};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A point on the trade-off curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attack {
     /// How often the attacker wrongly accuses: says "present" of a record that is not.
     pub fpr: f64,

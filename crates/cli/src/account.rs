@@ -1,9 +1,10 @@
 //! `muffle account`: what did this cost?
 
+use crate::CommandResult;
 use crate::plot;
 use crate::run_arguments::{RunArguments, find_accountant, missing, read_events};
-use crate::{CommandResult, atomic_file};
 use clap::Args;
+use muffle::atomic_file;
 use muffle_accounting::attacker::{self, Attack};
 use muffle_accounting::{Accountant, AccountingError, Adjacency, Event, Price, Standing, accountant, pld};
 use serde_json::{Map, Value, json};

@@ -1,9 +1,10 @@
 //! `muffle calibrate`: how much noise does my budget need?
 
+use crate::CommandResult;
 use crate::plot;
 use crate::run_arguments::{RunArguments, find_accountant, missing, out_of_range, read_events};
-use crate::{CommandResult, atomic_file};
 use clap::Args;
+use muffle::atomic_file;
 use muffle_accounting::Event;
 use muffle_accounting::calibrate::{self, Target};
 use serde_json::{Value, json};

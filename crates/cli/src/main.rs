@@ -1,12 +1,17 @@
 //! The `muffle` binary: parse, check, call, print.
 
 mod account;
-mod atomic_file;
 mod bench;
 mod calibrate;
 mod data;
+mod evaluate;
+mod model_arguments;
 mod plot;
+mod predict;
+mod progress;
+mod recipes;
 mod run_arguments;
+mod train;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -28,6 +33,10 @@ enum Command {
     Bench(bench::Arguments),
     Calibrate(calibrate::Calibrate),
     Data(data::Arguments),
+    Evaluate(evaluate::Arguments),
+    Predict(predict::Arguments),
+    Recipes(recipes::Arguments),
+    Train(train::Arguments),
 }
 
 /// Bad input ends with this code, as bad arguments do in clap.
@@ -39,6 +48,10 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Calibrate(command) => command.run(),
         Command::Data(arguments) => data::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Predict(arguments) => predict::run(&arguments),
+        Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Train(arguments) => train::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

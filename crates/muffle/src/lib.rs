@@ -31,6 +31,7 @@
 //! # Ok::<(), muffle_nn::Error>(())
 //! ```
 
+pub mod atomic_file;
 pub mod bench;
 pub mod clip;
 pub mod data;
@@ -41,6 +42,7 @@ pub mod optimizer;
 pub mod sampler;
 pub mod schedule;
 mod state;
+pub mod train;
 
 pub use state::{State, StateError};
 

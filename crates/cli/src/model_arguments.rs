@@ -1,0 +1,52 @@
+//! Arguments that say which model is used on which records, shared by `evaluate` and `predict`.
+
+use clap::{Args, ValueEnum};
+use muffle::data::{Dataset, Search, View};
+use muffle::train::Trained;
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Which records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitChoice {
+    /// The records that were set aside.
+    Test,
+    /// The records that were trained on.
+    Train,
+}
+
+/// A model and records.
+#[derive(Args)]
+pub struct ModelArguments {
+    /// The folder of a finished run, or a weight file (.safetensors)
+    pub model: PathBuf,
+    /// Data set: a published name or a path of your own (default: that of the run)
+    #[arg(long, value_name = "DATA")]
+    pub data: Option<String>,
+    /// Which of its records
+    #[arg(long, value_enum, default_value_t = SplitChoice::Test)]
+    pub split: SplitChoice,
+    /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Threads (default: the machine's cores)
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+impl ModelArguments {
+    /// Opens both.
+    pub fn open(&self) -> Result<(Trained, Dataset), Box<dyn Error>> {
+        let trained = Trained::open(&self.model)?;
+        let dataset = trained.dataset(self.data.as_deref(), &Search::new(self.data_dir.as_deref()))?;
+        Ok((trained, dataset))
+    }
+
+    /// The records.
+    pub fn view<'a>(&self, dataset: &'a Dataset) -> View<'a> {
+        match self.split {
+            SplitChoice::Test => dataset.test(),
+            SplitChoice::Train => dataset.train(),
+        }
+    }
+}

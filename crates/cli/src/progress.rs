@@ -1,0 +1,96 @@
+//! How a run looks while it goes on: a bar on a terminal, lines elsewhere, JSON for machines.
+
+use crate::train::{duration, in_words, plan_text};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use muffle::train::{Plan, Progress};
+use serde_json::json;
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// Where reports go.
+pub struct Display {
+    form: Form,
+    begun: Instant,
+    first_step: Option<u64>,
+}
+
+enum Form {
+    Quiet,
+    Json,
+    Lines,
+    Bar(ProgressBar),
+}
+
+impl Display {
+    /// Chooses the form, and says what is about to happen.
+    pub fn new(plan: &Plan, json: bool, quiet: bool) -> Display {
+        let form = if json && !quiet {
+            Form::Json
+        } else if quiet {
+            Form::Quiet
+        } else if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(Some(plan.steps), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{bar:24} step {pos}/{len}  {msg}");
+            Form::Bar(bar.with_style(style.expect("the template is well formed")))
+        } else {
+            Form::Lines
+        };
+        if let Form::Lines | Form::Bar(_) = form {
+            eprint!("{}", plan_text(plan));
+        }
+        Display { form, begun: Instant::now(), first_step: None }
+    }
+
+    /// Where the run is.
+    pub fn show(&mut self, progress: &Progress) {
+        let first = *self.first_step.get_or_insert(progress.step);
+        match &self.form {
+            Form::Quiet => {}
+            Form::Json => {
+                if progress.evaluated {
+                    println!("{}", object(progress));
+                }
+            }
+            Form::Lines => {
+                if progress.evaluated {
+                    eprintln!("step {}/{}  {}", progress.step, progress.steps, self.message(progress, first));
+                }
+            }
+            Form::Bar(bar) => {
+                bar.set_length(progress.steps);
+                bar.set_position(progress.step);
+                bar.set_message(self.message(progress, first));
+            }
+        }
+    }
+
+    /// Leaves the last state on the screen.
+    pub fn finish(&self) {
+        if let Form::Bar(bar) = &self.form {
+            bar.abandon();
+        }
+    }
+
+    fn message(&self, progress: &Progress, first: u64) -> String {
+        let test = progress.test.map_or(String::new(), |test| {
+            format!("test {:.2} % (loss {:.3})  ", 100.0 * test.accuracy, test.loss)
+        });
+        let done = (progress.step - first).max(1) as f64;
+        let left = self.begun.elapsed().as_secs_f64() / done * (progress.steps - progress.step) as f64;
+        format!(
+            "{test}epsilon {}  {:.0} records/s  {} left",
+            in_words(progress.epsilon),
+            progress.examples_per_s,
+            duration(left)
+        )
+    }
+}
+
+fn object(progress: &Progress) -> serde_json::Value {
+    json!({
+        "step": progress.step, "steps": progress.steps,
+        "epsilon": Some(progress.epsilon).filter(|epsilon| epsilon.is_finite()),
+        "test_accuracy": progress.test.map(|test| test.accuracy), "test_loss": progress.test.map(|test| test.loss),
+        "examples_per_s": progress.examples_per_s,
+    })
+}

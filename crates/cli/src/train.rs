@@ -1,0 +1,268 @@
+//! `muffle train`: from records to a model with a defended epsilon.
+
+use crate::CommandResult;
+use crate::progress::Display;
+use clap::Args;
+use muffle::data::{Dataset, Search, load};
+use muffle::train::certificate::REPRODUCIBLE;
+use muffle::train::estimate::estimate;
+use muffle::train::{DataShape, Plan, Recipe, RunFolder, Status, Summary, clock, recipes, resume, start};
+use muffle_accounting::{Accountant, Event, pld::Pld};
+use serde_json::{Value, json};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Train a private model: from records to weights, an accuracy, and an epsilon with its certificate.
+///
+/// Without arguments it trains on the built-in digits for about a minute. Every run has a folder with the resolved recipe,
+/// the ledger of what was spent, measurements, checkpoints, the model (safetensors) and privacy.json, the certificate.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle train                                   digits at epsilon 3, about a minute
+  muffle train --epsilon 1 --seed 7              another budget, reproducible
+  muffle train my-recipe.toml --set epochs=30    your own recipe, one key changed
+  muffle train mnist --dry-run                   the plan: steps, noise, epsilon, memory, time
+  muffle train --resume runs/mnist-...           continue after an interruption")]
+pub struct Arguments {
+    /// A recipe by name (see `muffle recipes`) or a .toml file
+    #[arg(default_value = recipes::RECIPES[0].name, conflicts_with = "resume")]
+    recipe: String,
+    /// Change a key of the recipe: epsilon=2, clip.threshold=0.5; `epsilon=` removes it
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// The privacy to reach and not to exceed
+    #[arg(long, value_name = "EPSILON")]
+    epsilon: Option<f64>,
+    /// Data set: a published name or a path of your own
+    #[arg(long, value_name = "DATA")]
+    data: Option<String>,
+    /// Model: a name or a model file
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Makes the run reproducible, and its noise known to whoever knows the seed
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Threads (default: the machine's cores)
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Folder of the run (default: runs/RECIPE-TIME)
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    output: Option<PathBuf>,
+    /// Continue the run in this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["settings", "epsilon", "data", "model", "seed", "dry_run"])]
+    resume: Option<PathBuf>,
+    /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Print the plan and take no step
+    #[arg(long)]
+    dry_run: bool,
+    /// One JSON object a line on standard output; the last is the result
+    #[arg(long)]
+    json: bool,
+    /// No progress, only the result
+    #[arg(long)]
+    quiet: bool,
+}
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> CommandResult {
+    let search = Search::new(arguments.data_dir.as_deref());
+    let stop = stop_on_interrupt()?;
+    if let Some(path) = &arguments.resume {
+        let (folder, recipe) = RunFolder::open(path, &arguments.thread_setting())?;
+        let (plan, dataset) = prepare(recipe, &search)?;
+        let mut display = Display::new(&plan, arguments.json, arguments.quiet);
+        let summary = resume(&folder, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
+        display.finish();
+        report(path, &plan, &summary, arguments.json);
+        return Ok(());
+    }
+    let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings())?;
+    recipe.threads = Some(recipe.threads.unwrap_or_else(cores));
+    let (plan, dataset) = prepare(recipe, &search)?;
+    if arguments.dry_run {
+        return dry_run(&plan, arguments.json);
+    }
+    let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
+    let mut display = Display::new(&plan, arguments.json, arguments.quiet);
+    let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
+    display.finish();
+    report(&path, &plan, &summary, arguments.json);
+    Ok(())
+}
+
+impl Arguments {
+    /// Options are settings with a name of their own.
+    fn all_settings(&self) -> Vec<String> {
+        let named = [
+            ("epsilon", self.epsilon.map(|value| value.to_string())),
+            ("data", self.data.as_ref().map(|value| format!("{value:?}"))),
+            ("model", self.model.as_ref().map(|value| format!("{value:?}"))),
+            ("seed", self.seed.map(|value| value.to_string())),
+        ];
+        let named = named.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+        named.chain(self.thread_setting()).chain(self.settings.clone()).collect()
+    }
+
+    fn thread_setting(&self) -> Vec<String> {
+        self.threads.map(|threads| format!("threads={threads}")).into_iter().collect()
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
+    let dataset = load(&recipe.data, search)?;
+    let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
+    Ok((plan, dataset))
+}
+
+/// A folder that does not exist yet, named after the recipe and the time.
+fn free_folder(recipe: &str) -> PathBuf {
+    let name = Path::new(recipe).file_stem().map_or("run".into(), |stem| stem.to_string_lossy());
+    let time: String = clock::now().chars().filter(char::is_ascii_digit).collect();
+    let candidate = |count: u32| match count {
+        1 => PathBuf::from(format!("runs/{name}-{time}")),
+        count => PathBuf::from(format!("runs/{name}-{time}-{count}")),
+    };
+    (1..).map(candidate).find(|path| !path.exists()).expect("some number is free")
+}
+
+/// The first interrupt ends the run in good order; a second one ends the process.
+fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nstopping after the steps that are paid for; once more to stop at once");
+    })?;
+    Ok(stop)
+}
+
+/// What would be spent by all steps of a plan.
+fn planned_epsilon(plan: &Plan, events: &Event) -> Outcome<f64> {
+    Ok(Pld.epsilon(events, plan.adjacency, plan.recipe.delta)?.epsilon)
+}
+
+fn dry_run(plan: &Plan, json: bool) -> CommandResult {
+    let events = plan.total_cost();
+    let (epsilon, expected) = (planned_epsilon(plan, &events)?, estimate(plan)?);
+    let recipe = &plan.recipe;
+    if json {
+        let object = json!({
+            "dry_run": true, "data": recipe.data, "parameters": plan.network.trainable_len(), "steps": plan.steps,
+            "sample_rate": plan.sample_rate, "batch_size": recipe.batch_size,
+            "noise_multiplier": plan.noise_multiplier, "epsilon": finite(epsilon), "delta": recipe.delta,
+            "adjacency": plan.adjacency, "peak_rss_mb": expected.peak_rss_mb, "seconds": expected.seconds,
+            "recipe": recipe.to_toml(),
+        });
+        println!("{object}");
+        return Ok(());
+    }
+    print!("{}", plan_text(plan));
+    println!("epsilon           {} at delta {} under {}", in_words(epsilon), recipe.delta, plan.adjacency);
+    if let Some(memory) = expected.peak_rss_mb {
+        println!(
+            "memory            {memory:.0} MB (after a few steps on made-up records, the data included)"
+        );
+    }
+    println!("time              about {} (three steps on made-up records)", duration(expected.seconds));
+    println!("\nThe recipe with every question answered:\n\n{}", recipe.to_toml());
+    Ok(())
+}
+
+/// A plan in a few lines.
+pub fn plan_text(plan: &Plan) -> String {
+    let recipe = &plan.recipe;
+    let epochs = plan.steps as f64 * plan.sample_rate;
+    format!(
+        "data              {}, {} records\nmodel             {} parameters\nsteps             {} ({epochs:.1} epochs), \
+         {} records expected in each (rate {:.6})\nnoise multiplier  {:.4}\n",
+        recipe.data,
+        recipe.records.unwrap_or_default(),
+        plan.network.trainable_len(),
+        plan.steps,
+        recipe.batch_size,
+        plan.sample_rate,
+        plan.noise_multiplier,
+    )
+}
+
+fn finite(epsilon: f64) -> Option<f64> {
+    Some(epsilon).filter(|epsilon| epsilon.is_finite())
+}
+
+/// Four decimals, never below the value.
+pub fn in_words(epsilon: f64) -> String {
+    if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
+}
+
+/// A time in words.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 99.5 => format!("{seconds:.0} s"),
+        _ if seconds < 5940.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
+    let certificate = &summary.certificate;
+    let finished = certificate.status == Status::Finished;
+    if summary.excluded > 0 {
+        eprintln!(
+            "note to the holder of the records: {} contributions were not finite and counted as zero (not private: do \
+             not publish this number)",
+            summary.excluded
+        );
+    }
+    if summary.steps_lost > 0 {
+        eprintln!(
+            "note: {} of {} steps were not taken: steps lost in an interruption were paid for, and the rest would \
+             exceed epsilon",
+            summary.steps_lost, plan.steps
+        );
+    }
+    if json {
+        let mut object = json!({
+            "test_accuracy": summary.test.accuracy, "test_loss": summary.test.loss,
+            "epsilon": certificate.proved.epsilon, "delta": certificate.delta,
+            "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
+            "steps": summary.steps, "finished": finished, "examples_per_s": summary.examples_per_s,
+            "seconds": summary.seconds, "run_dir": path, "reproducible": certificate.reproducible,
+        });
+        if let Some(warning) = &certificate.warning {
+            object["warning"] = Value::from(warning.clone());
+        }
+        println!("{object}");
+        return;
+    }
+    let epsilon = certificate.proved.epsilon.map_or("infinite (not private)".to_string(), in_words);
+    println!("test accuracy  {:.2} %", 100.0 * summary.test.accuracy);
+    println!(
+        "epsilon        {epsilon} at delta {}, {}, by {}",
+        certificate.delta, certificate.adjacency, certificate.proved.accountant
+    );
+    println!(
+        "steps          {} in {}, {:.0} records/s",
+        summary.steps,
+        duration(summary.seconds),
+        summary.examples_per_s
+    );
+    println!("run            {}", path.display());
+    if certificate.reproducible {
+        println!("{REPRODUCIBLE}");
+    }
+    if !finished {
+        println!("interrupted: continue with `muffle train --resume {}`", path.display());
+    }
+}

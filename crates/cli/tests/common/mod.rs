@@ -1,0 +1,82 @@
+//! A folder with a small table of records and a recipe for it.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+pub struct Project {
+    folder: tempfile::TempDir,
+}
+
+/// Two classes that a small network tells apart, with the number of records declared.
+const RECIPE: &str = r#"
+    data = "people.toml"
+    model = { layers = [{ type = "dense", features = 16 }, { type = "tanh" }, { type = "dense", features = 2 }] }
+    epsilon = 4
+    steps = 300
+    batch_size = 50
+    records = 500
+    learning_rate = 0.5
+    clip = { kind = "flat", threshold = 1.0 }
+    threads = 1
+"#;
+
+const DESCRIPTION: &str = r#"
+    format = "csv"
+    path = "people.csv"
+    test_fraction = 0.2
+    label = "answer"
+    classes = ["no", "yes"]
+    columns = [{ name = "a", range = [0, 1] }, { name = "b", range = [0, 1] }, { name = "c", range = [0, 1] }]
+"#;
+
+impl Project {
+    pub fn new() -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        let mut table = "a,b,c,answer\n".to_string();
+        let mut state = 1u32;
+        let mut uniform = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state >> 8) / f64::from(1u32 << 24)
+        };
+        for _ in 0..640 {
+            let values = [uniform(), uniform(), uniform()];
+            let answer = if values[0] + values[1] > 1.0 { "yes" } else { "no" };
+            table += &format!("{:.4},{:.4},{:.4},{answer}\n", values[0], values[1], values[2]);
+        }
+        for (name, text) in [("people.csv", &table[..]), ("people.toml", DESCRIPTION), ("small.toml", RECIPE)]
+        {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        Project { folder }
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The binary, in the project's folder.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_muffle"));
+        command.args(arguments).current_dir(self.folder.path());
+        command
+    }
+
+    pub fn muffle(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+}
+
+/// The last line of standard output.
+#[allow(dead_code, reason = "not every test binary reads results")]
+pub fn last_json(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().last().unwrap_or_else(|| panic!("no output: {output:?}"));
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+#[allow(dead_code, reason = "not every test binary reads files")]
+pub fn read_json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}

@@ -1,0 +1,178 @@
+//! `muffle train` and what follows it, on the binary that users run.
+
+mod common;
+
+use common::{Project, last_json, read_json};
+use std::fs;
+use std::process::Command;
+
+#[test]
+fn a_run_leaves_a_model_a_certificate_and_everything_between() {
+    let project = Project::new();
+    let output = project.muffle(&["train", "small.toml", "--seed", "1", "--json", "--output", "run"]);
+    assert!(output.status.success(), "{output:?}");
+    let result = last_json(&output);
+    let accuracy = result["test_accuracy"].as_f64().unwrap();
+    assert!(accuracy > 0.8 && accuracy <= 1.0, "{result}");
+    assert!(result["epsilon"].as_f64().unwrap() <= 4.0 && result["delta"] == 1e-5, "{result}");
+    assert_eq!(result["steps"], 300);
+    assert_eq!(result["run_dir"], "run");
+    assert!(result["warning"].as_str().unwrap().contains("whoever knows the seed"));
+    for file in ["recipe.toml", "ledger.jsonl", "metrics.jsonl", "model.safetensors", "privacy.json"] {
+        assert!(project.path("run").join(file).is_file(), "{file}");
+    }
+    let metrics = fs::read_to_string(project.path("run/metrics.jsonl")).unwrap();
+    assert_eq!(metrics.lines().count(), 10);
+
+    let evaluation = project.muffle(&["evaluate", "run", "--json"]);
+    assert_eq!(last_json(&evaluation)["accuracy"], result["test_accuracy"]);
+    let prediction = project.muffle(&["predict", "run", "--output", "predictions.csv", "--probabilities"]);
+    assert!(prediction.status.success(), "{prediction:?}");
+    let table = fs::read_to_string(project.path("predictions.csv")).unwrap();
+    assert!(table.starts_with("record,class,probability,no,yes\n0,"), "{table}");
+    assert_eq!(table.lines().count() as u64, 1 + last_json(&evaluation)["records"].as_u64().unwrap());
+}
+
+#[test]
+fn the_certificate_says_what_the_account_command_says() {
+    let project = Project::new();
+    for (sampler, adjacency) in [
+        ("poisson", "add_remove"),
+        ("fixed-size", "replace_one"),
+        ("reshuffled", "zero_out"),
+        ("balls-and-bins", "add_remove"),
+    ] {
+        let (run, setting) = (format!("run-{sampler}"), format!("sampler={sampler}"));
+        let mut arguments = vec!["train", "small.toml", "--quiet", "--output", &run, "--set", &setting];
+        // A sample of fixed size needs the exact number of records, which is then public.
+        if sampler == "fixed-size" {
+            arguments.extend(["--set", "records="]);
+        }
+        let output = project.muffle(&arguments);
+        assert!(output.status.success(), "{output:?}");
+        let certificate = read_json(&project.path(&run).join("privacy.json"));
+        assert_eq!(certificate["adjacency"], adjacency);
+        assert_eq!(certificate["reproducible"], false);
+        fs::write(project.path("events.json"), certificate["events"].to_string()).unwrap();
+        let account =
+            ["account", "--events", "events.json", "--delta", "1e-5", "--adjacency", adjacency, "--json"];
+        let priced = last_json(&project.muffle(&account));
+        assert_eq!(priced["epsilon"], certificate["epsilon"], "{sampler}");
+        let proved = certificate["proved"]["epsilon"].as_f64().unwrap();
+        assert!(proved <= 4.0 && proved > 3.8, "{sampler}: {proved}");
+    }
+}
+
+#[test]
+fn a_seed_makes_the_run_reproducible_and_nothing_else_does() {
+    let project = Project::new();
+    let model = |name: &str, more: &[&str]| {
+        let output = project.muffle(&[&["train", "small.toml", "--quiet", "--output", name], more].concat());
+        assert!(output.status.success(), "{output:?}");
+        fs::read(project.path(name).join("model.safetensors")).unwrap()
+    };
+    let seeded = model("a", &["--seed", "5"]);
+    assert_eq!(seeded, model("b", &["--seed", "5"]));
+    assert_ne!(seeded, model("c", &["--seed", "6"]));
+    assert_ne!(model("d", &[]), model("e", &[]));
+}
+
+#[test]
+fn every_part_can_be_chosen() {
+    let project = Project::new();
+    for (number, settings) in [
+        "noise.kind=laplace",
+        "clip={kind=\"per-layer\",threshold=1}",
+        "clip={kind=\"grouped\",groups=[{tensors=[\"0.\"],threshold=1},{tensors=[\"\"],threshold=2}]}",
+        "noise.allocation=least-energy",
+        "noise.draws=2",
+        "optimizer={kind=\"adam\"}",
+        "optimizer={kind=\"adamw\",weight_decay=0.1}",
+        "optimizer={kind=\"rms-prop\"}",
+        "optimizer={kind=\"adagrad\"}",
+        "moving_average=0.9",
+        "learning_rate={kind=\"cosine\",initial=0.5,end=0.01,period=5}",
+        "noise_schedule={kind=\"time\",initial=1,rate=0.1}",
+        "clip_schedule={kind=\"exponential\",initial=1,rate=0.1}",
+        "private=false",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let run = format!("run-{number}");
+        let output = project.muffle(&[
+            "train",
+            "small.toml",
+            "--json",
+            "--output",
+            &run,
+            "--set",
+            "steps=30",
+            "--set",
+            settings,
+        ]);
+        assert!(output.status.success(), "{settings}: {output:?}");
+        let result = last_json(&output);
+        match result["epsilon"].as_f64() {
+            Some(epsilon) => assert!(epsilon <= 4.0, "{settings}: {epsilon}"),
+            None => assert_eq!(*settings, "private=false"),
+        }
+    }
+}
+
+#[test]
+fn every_recipe_of_the_program_takes_three_steps_where_its_data_is() {
+    let project = Project::new();
+    let list = Command::new(env!("CARGO_BIN_EXE_muffle")).args(["recipes", "--json"]).output().unwrap();
+    for line in String::from_utf8(list.stdout).unwrap().lines() {
+        let name =
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["name"].as_str().unwrap().to_string();
+        let output = project.muffle(&["train", &name, "--set", "steps=3", "--json", "--output", &name]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        if error.contains("was not found; looked in") {
+            eprintln!("skipped {name}: its data set is not on this machine");
+            continue;
+        }
+        assert!(output.status.success(), "{name}: {error}");
+        assert_eq!(last_json(&output)["steps"], 3, "{name}");
+    }
+}
+
+#[test]
+fn a_dry_run_plans_and_spends_nothing() {
+    let project = Project::new();
+    let output = project.muffle(&["train", "small.toml", "--dry-run", "--json"]);
+    let plan = last_json(&output);
+    assert!(plan["seconds"].as_f64().unwrap() > 0.0 && plan["steps"] == 300, "{plan}");
+    assert!(plan["epsilon"].as_f64().unwrap() <= 4.0 && plan["noise_multiplier"].as_f64().unwrap() > 0.1);
+    assert!(!project.path("runs").exists());
+    let text = String::from_utf8(project.muffle(&["train", "small.toml", "--dry-run"]).stdout).unwrap();
+    for part in ["noise multiplier", "epsilon", "memory", "time"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_with_a_remedy() {
+    let project = Project::new();
+    for (arguments, part) in [
+        (&["train", "smal.toml"][..], "smal.toml"),
+        (&["train", "mnits"], "did you mean `mnist`?"),
+        (&["train", "small.toml", "--set", "epsilonn=2"], "did you mean `epsilon`?"),
+        (&["train", "small.toml", "--set", "records="], "records is missing"),
+        (&["train", "small.toml", "--epsilon", "0"], "epsilon = 0 is outside"),
+        (&["train", "small.toml", "--data", "nowhere"], "unknown data set `nowhere`"),
+        (&["train", "small.toml", "--model", "resnet19"], "unknown model `resnet19`"),
+        (&["train", "small.toml", "--model", "resnet18"], "shape [3, 32, 32], the data has [3]"),
+        (&["train", "small.toml", "--threads", "100000"], "cores"),
+        (&["train", "--resume", "nowhere"], "no run in this folder"),
+        (&["evaluate", "nowhere"], "nowhere"),
+        (&["predict", "small.toml"], "not a safetensors file"),
+    ] {
+        let output = project.muffle(arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(part), "{arguments:?}: {error}");
+    }
+    assert!(!project.path("runs").exists(), "nothing is left of a run that never began");
+}

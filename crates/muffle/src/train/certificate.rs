@@ -1,0 +1,206 @@
+//! The certificate: what a run spent, by which argument, and what the figure leaves out.
+
+use super::choices::{ClipRule, Noise, SamplerChoice};
+use super::clock;
+use super::plan::Plan;
+use super::recipe::PrincipalComponents;
+use crate::schedule::Schedule;
+use muffle_accounting::attacker::{Attack, best_attacks};
+use muffle_accounting::{Adjacency, Event, Standing, accountant};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is outside every figure here.
+const NOT_COVERED: [&str; 4] = [
+    "the choice of hyper-parameters, and of the best among several runs or epochs (R8)",
+    "the test split: accuracies are plain statistics of its records",
+    "floating point: noise is taken as exact real numbers (R10)",
+    "records of one person in several rows: the unit is one record",
+];
+
+/// What to tell whoever reads a certificate of a run with a seed.
+pub const REPRODUCIBLE: &str = "reproducible: the noise is known to whoever knows the seed";
+
+/// Whether a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// All steps were taken.
+    Finished,
+    /// It can be continued.
+    Interrupted,
+}
+
+/// An epsilon with its argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proved {
+    /// The smallest proved epsilon; `null` if there is none.
+    pub epsilon: Option<f64>,
+    /// At this delta.
+    pub delta: f64,
+    /// Whose argument it is.
+    pub accountant: String,
+    /// What has to hold.
+    pub assumption: String,
+}
+
+/// How records were drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SamplerUsed {
+    /// Kind.
+    pub kind: SamplerChoice,
+    /// Probability that a record takes part in a step.
+    pub sample_rate: f64,
+    /// The public number of records.
+    pub records: u64,
+    /// The public divisor of every sum.
+    pub divisor: u64,
+}
+
+/// How far a record could move a sum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClipUsed {
+    /// The rule.
+    pub rule: ClipRule,
+    /// Factor on its thresholds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+}
+
+/// The noise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoiseUsed {
+    /// Kind, shares and draws.
+    #[serde(flatten)]
+    pub noise: Noise,
+    /// Standard deviation (or scale) over the threshold.
+    pub noise_multiplier: f64,
+    /// Factor on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// Where the random numbers come from.
+    pub source: String,
+}
+
+/// `privacy.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of muffle.
+    pub muffle: String,
+    /// When it was written.
+    pub created: String,
+    /// Whether the run came to its end.
+    pub status: Status,
+    /// The data.
+    pub data: String,
+    /// What a paper says without a proof that holds.
+    pub claimed: Option<f64>,
+    /// What the ledger proves.
+    pub proved: Proved,
+    /// A lower bound by an attack.
+    pub measured: Option<f64>,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// The probability with which the guarantee may fail.
+    pub delta: f64,
+    /// Epsilon by every accountant that applies; `null` stands for infinite.
+    pub epsilon: BTreeMap<String, Option<f64>>,
+    /// The best possible attacker.
+    pub attacker: Vec<Attack>,
+    /// Steps taken.
+    pub steps: u64,
+    /// How records were drawn.
+    pub sampler: SamplerUsed,
+    /// How far a record could move a sum.
+    pub clip: ClipUsed,
+    /// The noise.
+    pub noise: NoiseUsed,
+    /// A release before the first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub principal_components: Option<PrincipalComponents>,
+    /// Whether the noise follows from a seed.
+    pub reproducible: bool,
+    /// What that means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// What the figures leave out.
+    pub not_covered: Vec<String>,
+    /// Everything that was spent: `muffle account --events` prices it.
+    pub events: Event,
+}
+
+impl Certificate {
+    /// Prices what was spent.
+    pub fn new(plan: &Plan, spent: &Event, steps: u64, status: Status) -> Certificate {
+        let recipe = &plan.recipe;
+        let (mut epsilon, mut proved) = (BTreeMap::new(), None::<Proved>);
+        for accountant in accountant::all() {
+            let Ok(price) = accountant.epsilon(spent, plan.adjacency, recipe.delta) else { continue };
+            let finite = Some(price.epsilon).filter(|epsilon| epsilon.is_finite());
+            epsilon.insert(accountant.name().to_string(), finite);
+            if let Some(lower) = price.lower {
+                epsilon.insert(format!("{}_lower", accountant.name()), Some(lower));
+            }
+            let better = |best: &Proved| {
+                finite.is_some_and(|epsilon| best.epsilon.is_none_or(|smallest| epsilon < smallest))
+            };
+            if accountant.standing() == Standing::Proof && proved.as_ref().is_none_or(better) {
+                proved = Some(Proved {
+                    epsilon: finite,
+                    delta: recipe.delta,
+                    accountant: accountant.name().to_string(),
+                    assumption: accountant.assumption().to_string(),
+                });
+            }
+        }
+        let reproducible = recipe.seed.is_some();
+        Certificate {
+            format: 1,
+            muffle: env!("CARGO_PKG_VERSION").to_string(),
+            created: clock::now(),
+            status,
+            data: recipe.data.clone(),
+            claimed: None,
+            proved: proved.unwrap_or_else(|| Proved {
+                epsilon: None,
+                delta: recipe.delta,
+                accountant: "none".to_string(),
+                assumption: "no accountant applies".to_string(),
+            }),
+            measured: None,
+            adjacency: plan.adjacency,
+            delta: recipe.delta,
+            epsilon,
+            attacker: best_attacks(spent, plan.adjacency, &[0.001, 0.01, 0.1]).unwrap_or_default(),
+            steps,
+            sampler: SamplerUsed {
+                kind: recipe.sampler,
+                sample_rate: plan.sample_rate,
+                records: recipe.records.unwrap_or_default(),
+                divisor: recipe.batch_size,
+            },
+            clip: ClipUsed { rule: recipe.clip.clone(), schedule: recipe.clip_schedule.clone() },
+            noise: NoiseUsed {
+                noise: recipe.noise,
+                noise_multiplier: plan.noise_multiplier,
+                schedule: recipe.noise_schedule.clone(),
+                source: match reproducible {
+                    true => "ChaCha20, key from a seed".to_string(),
+                    false => "ChaCha20, key from the operating system, never stored".to_string(),
+                },
+            },
+            principal_components: recipe.principal_components,
+            reproducible,
+            warning: reproducible.then(|| REPRODUCIBLE.to_string()),
+            not_covered: NOT_COVERED.map(String::from).to_vec(),
+            events: spent.clone(),
+        }
+    }
+
+    /// As a file.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a certificate has a form in JSON") + "\n"
+    }
+}

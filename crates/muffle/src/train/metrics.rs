@@ -1,0 +1,63 @@
+//! Measurements on the way, one JSON object a line.
+
+use super::error::{Result, TrainError};
+use super::evaluation::Evaluation;
+use crate::atomic_file;
+use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+/// One measurement. Nothing in it is computed from training records but through released weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Steps taken.
+    pub step: u64,
+    /// Passes over the data.
+    pub epoch: f64,
+    /// Spent so far; `null` without privacy.
+    pub epsilon: Option<f64>,
+    /// On the test split.
+    pub test: Evaluation,
+    /// Of this process so far.
+    pub seconds: f64,
+    /// Records a second of this process so far.
+    pub examples_per_s: f64,
+}
+
+/// Appends a measurement.
+pub fn append(path: &Path, metric: &Metric) -> Result<()> {
+    let line = serde_json::to_string(metric).expect("a measurement has a form in JSON") + "\n";
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(|error| TrainError::file(path, error))
+}
+
+/// Drops what a run measured after the checkpoint it continues from, and a torn last line.
+pub fn rewind(path: &Path, step: u64) -> Result<()> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    let kept = text
+        .lines()
+        .filter(|line| serde_json::from_str::<Metric>(line).is_ok_and(|metric| metric.step <= step));
+    let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
+    atomic_file::write(path, kept).map_err(|error| TrainError::file(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rewinding_keeps_what_came_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        rewind(&path, 3).unwrap();
+        let test = Evaluation { accuracy: 0.5, loss: 1.0, records: 10 };
+        for step in 1..6 {
+            let metric = Metric { step, epoch: 0.1, epsilon: None, test, seconds: 1.0, examples_per_s: 2.0 };
+            append(&path, &metric).unwrap();
+        }
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"step\":6,").unwrap();
+        rewind(&path, 3).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
+    }
+}

@@ -1,0 +1,408 @@
+//! From a recipe and the shape of its data to numbers: sample rate, steps, noise, epsilon.
+
+use super::choices::{NoiseKind, SamplerChoice, TimeUnit};
+use super::error::{Result, TrainError};
+use super::recipe::{ModelChoice, Recipe};
+use crate::clip::{Clip, Flat};
+use crate::data::{Dataset, Visibility};
+use crate::noise::Key;
+use crate::sampler::{Charges, Sampler};
+use muffle_accounting::calibrate::{self, Target};
+use muffle_accounting::pld::Pld;
+use muffle_accounting::{Accountant, AccountingError, Adjacency, Event};
+use muffle_nn::shape::Shape;
+use muffle_nn::{ModelDescription, Network, Purpose, models};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A recipe whose open questions are answered.
+#[derive(Clone)]
+pub struct Plan {
+    /// The recipe, with steps, noise multiplier, adjacency and records filled in.
+    pub recipe: Recipe,
+    /// The network as it is described.
+    pub description: ModelDescription,
+    /// The network.
+    pub network: Arc<Network>,
+    /// Probability that a record takes part in a step.
+    pub sample_rate: f64,
+    /// Number of steps.
+    pub steps: u64,
+    /// Noise multiplier before its schedule.
+    pub noise_multiplier: f64,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+}
+
+/// What a record looks like to a plan, without the records.
+#[derive(Clone, Copy, Debug)]
+pub struct DataShape {
+    /// Shape of an input.
+    pub input: Shape,
+    /// Number of classes.
+    pub classes: usize,
+    /// Number of training records.
+    pub records: usize,
+    /// Whether that number is published.
+    pub visibility: Visibility,
+}
+
+impl DataShape {
+    /// Of a data set.
+    pub fn of(dataset: &Dataset) -> DataShape {
+        DataShape {
+            input: dataset.input(),
+            classes: dataset.classes().len(),
+            records: dataset.train().split().len(),
+            visibility: dataset.visibility(),
+        }
+    }
+}
+
+impl Plan {
+    /// Answers every open question of a recipe, or says which answer is missing.
+    ///
+    /// # Guarantee
+    /// If the recipe has an epsilon, the whole run is priced at no more than that.
+    pub fn new(mut recipe: Recipe, data: &DataShape) -> Result<Plan> {
+        let adjacency = recipe.adjacency.unwrap_or(recipe.sampler.usual_adjacency());
+        let records = nominal_records(&recipe, data, adjacency)?;
+        if recipe.batch_size > records {
+            return Err(TrainError::Plan(format!(
+                "batch_size = {} is more than the {records} records there are",
+                recipe.batch_size
+            )));
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if let Some(threads) = recipe.threads.filter(|threads| !(1..=cores).contains(threads)) {
+            return Err(TrainError::Plan(format!(
+                "threads = {threads} is outside 1 to {cores}, the cores of this machine"
+            )));
+        }
+        let input = recipe.principal_components.map_or(data.input, |pca| Shape::Vector(pca.dimensions));
+        let description = describe(&recipe.model, input)?;
+        let network = Arc::new(description.network()?);
+        check_shapes(&network, input, data.classes)?;
+        let mut plan = Plan {
+            sample_rate: recipe.batch_size as f64 / records as f64,
+            steps: 0,
+            noise_multiplier: 0.0,
+            adjacency,
+            description,
+            network,
+            recipe: recipe.clone(),
+        };
+        plan.clip_rule(0)?;
+        plan.settle(data.records)?;
+        recipe.adjacency = Some(adjacency);
+        recipe.records = Some(records);
+        recipe.steps = Some(plan.steps);
+        recipe.epochs = None;
+        recipe.noise_multiplier = Some(plan.noise_multiplier);
+        plan.recipe = recipe;
+        Ok(plan)
+    }
+
+    /// Finds steps and noise from what is given of steps, noise and epsilon.
+    fn settle(&mut self, records: usize) -> Result<()> {
+        let recipe = self.recipe.clone();
+        // The key decides which records are drawn, not what drawing them costs.
+        let sampler = self.sampler(&Key::from_seed(0), records);
+        let given = recipe.steps.or_else(|| {
+            let steps = |epochs: f64| (epochs / self.sample_rate * (1.0 - 1e-12)).ceil().max(1.0) as u64;
+            recipe.epochs.map(steps)
+        });
+        let noise = if recipe.private { recipe.noise_multiplier } else { Some(0.0) };
+        let target = recipe.epsilon.filter(|_| recipe.private).map(|epsilon| Target {
+            epsilon,
+            delta: recipe.delta,
+            adjacency: self.adjacency,
+        });
+        let total = |noise: f64, steps: u64| self.cost(&*sampler, noise, 0..steps);
+        let (noise, steps) = match (noise, given, target) {
+            (Some(noise), Some(steps), None) => (noise, steps),
+            (Some(noise), Some(steps), Some(target)) => {
+                let price = Pld.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon;
+                if price > target.epsilon {
+                    return Err(TrainError::Plan(format!(
+                        "{steps} steps with noise_multiplier = {noise} cost epsilon {price:.4}, above the limit \
+                         epsilon = {}; take more noise or fewer steps, or remove the limit (--set epsilon=)",
+                        target.epsilon
+                    )));
+                }
+                (noise, steps)
+            }
+            (None, Some(steps), Some(target)) => {
+                let found = calibrate::noise_multiplier(&Pld, &target, |noise| total(noise, steps));
+                (found.map_err(|error| unaffordable(error, &target))?.value, steps)
+            }
+            (Some(noise), None, Some(target)) if noise > 0.0 => {
+                let found = calibrate::steps(&Pld, &target, |steps| total(noise, steps));
+                (noise, found.map_err(|error| unaffordable(error, &target))?.value)
+            }
+            (_, None, _) => {
+                return Err(TrainError::Plan("the length is missing: set steps or epochs".to_string()));
+            }
+            (None, Some(_), None) => {
+                return Err(TrainError::Plan(
+                    "set epsilon (the noise is then calibrated) or noise_multiplier (epsilon is then reported)"
+                        .to_string(),
+                ));
+            }
+        };
+        (self.noise_multiplier, self.steps) = (noise, steps);
+        Ok(())
+    }
+
+    /// The sampler of a run on this many records.
+    pub fn sampler(&self, key: &Key, records: usize) -> Box<dyn Sampler> {
+        self.recipe.sampler.sampler(key, records, self.sample_rate)
+    }
+
+    /// Where schedules are at a step.
+    pub fn time(&self, step: u64) -> u64 {
+        match self.recipe.schedule_unit {
+            TimeUnit::Step => step,
+            // A product that should be whole may fall short by one rounding.
+            TimeUnit::Epoch => (step as f64 * self.sample_rate + 1e-9).floor() as u64,
+        }
+    }
+
+    /// The clip rule at a step.
+    pub fn clip_rule(&self, step: u64) -> Result<Box<dyn Clip>> {
+        if !self.recipe.private {
+            // Far above any gradient that is worth a step: nothing is clipped.
+            return Ok(Box::new(Flat::new(1e30)));
+        }
+        let factor = self.recipe.clip_schedule.as_ref().map_or(1.0, |schedule| schedule.at(self.time(step)));
+        if !(factor > 0.0 && factor.is_finite()) {
+            return Err(TrainError::Plan(format!(
+                "clip_schedule gives {factor} at step {step}; it has to be positive"
+            )));
+        }
+        self.recipe.clip.rule(&self.network, factor).map_err(TrainError::Plan)
+    }
+
+    /// The noise multiplier at a step.
+    pub fn noise_multiplier_at(&self, step: u64) -> f64 {
+        self.noise_multiplier * self.noise_factor(step)
+    }
+
+    fn noise_factor(&self, step: u64) -> f64 {
+        self.recipe.noise_schedule.as_ref().map_or(1.0, |schedule| schedule.at(self.time(step)))
+    }
+
+    /// What a step releases, before sampling.
+    pub fn event(&self, noise_multiplier: f64) -> Event {
+        match self.recipe.noise.kind {
+            _ if noise_multiplier == 0.0 => Event::NonPrivate,
+            NoiseKind::Gaussian => Event::gaussian(noise_multiplier),
+            NoiseKind::Laplace => Event::laplace(noise_multiplier),
+        }
+    }
+
+    /// What is spent before the first step.
+    pub fn preparation(&self) -> Option<Event> {
+        self.recipe.principal_components.map(|pca| match self.recipe.private {
+            true => Event::gaussian(pca.noise_multiplier),
+            false => Event::NonPrivate,
+        })
+    }
+
+    /// What the engine has to do.
+    pub fn purpose(&self) -> Purpose {
+        match self.recipe.noise.kind {
+            NoiseKind::Gaussian => Purpose::PerExample,
+            NoiseKind::Laplace => Purpose::Plain,
+        }
+    }
+
+    /// What the whole run costs.
+    pub fn total_cost(&self) -> Event {
+        let sampler = self.sampler(&Key::from_seed(0), self.recipe.records.unwrap_or_default() as usize);
+        self.cost(&*sampler, self.noise_multiplier, 0..self.steps)
+    }
+
+    /// What steps cost that begin without anything paid; from the first step on, with what comes before it.
+    pub(super) fn cost(&self, sampler: &dyn Sampler, noise: f64, steps: Range<u64>) -> Event {
+        let mut total = Event::compose(self.preparation().filter(|_| steps.start == 0));
+        if steps.is_empty() {
+            return total;
+        }
+        if self.recipe.noise_schedule.is_none() {
+            let periods = steps.end.div_ceil(sampler.period()) - steps.start / sampler.period();
+            total.append(sampler.amplify(self.event(noise)).repeated(periods));
+            return total;
+        }
+        let mut charges = Charges::new();
+        for step in steps {
+            let event = self.event(noise * self.noise_factor(step));
+            charges.charge(sampler, step, event).into_iter().for_each(|charge| total.append(charge));
+        }
+        total
+    }
+}
+
+/// The public number of records that the sample rate refers to (R2).
+fn nominal_records(recipe: &Recipe, data: &DataShape, adjacency: Adjacency) -> Result<u64> {
+    let counted = data.records as u64;
+    let public =
+        data.visibility == Visibility::Public || adjacency != Adjacency::AddRemove || !recipe.private;
+    match recipe.records {
+        Some(records) if recipe.sampler == SamplerChoice::FixedSize && records != counted => {
+            Err(TrainError::Plan(format!(
+                "records = {records}, but there are {counted}; a sample of fixed size needs their exact number, which \
+                 is then public"
+            )))
+        }
+        Some(records) => Ok(records),
+        None if public => Ok(counted),
+        None => Err(TrainError::Plan(
+            "records is missing: under add_remove the number of your records is itself private, so the sample rate \
+             refers to a public figure; set records to a round number near theirs, or adjacency = \"replace_one\", \
+             which takes their number as public"
+                .to_string(),
+        )),
+    }
+}
+
+/// The network a recipe asks for.
+fn describe(model: &ModelChoice, input: Shape) -> Result<ModelDescription> {
+    match model {
+        ModelChoice::Named(name) if name.ends_with(".toml") => Ok(ModelDescription::read(Path::new(name))?),
+        ModelChoice::Named(name) => Ok(models::model(name)?),
+        ModelChoice::Written(table) => {
+            let mut table = table.clone();
+            table.entry("input").or_insert_with(|| {
+                input
+                    .sizes()
+                    .into_iter()
+                    .map(|size| toml::Value::Integer(size as i64))
+                    .collect::<Vec<_>>()
+                    .into()
+            });
+            Ok(ModelDescription::from_toml(&table.to_string())?)
+        }
+    }
+}
+
+fn check_shapes(network: &Network, input: Shape, classes: usize) -> Result<()> {
+    if network.input() != input {
+        return Err(TrainError::Plan(format!(
+            "the model takes inputs of shape {}, the data has {input}; choose another model, or describe one in the \
+             recipe (docs/models.md)",
+            network.input()
+        )));
+    }
+    if network.output().len() != classes {
+        return Err(TrainError::Plan(format!(
+            "the model has {} outputs, the data has {classes} classes; its last layer needs one output for each class",
+            network.output().len()
+        )));
+    }
+    Ok(())
+}
+
+/// A budget that allows nothing, with what would help.
+fn unaffordable(error: AccountingError, target: &Target) -> TrainError {
+    match error {
+        AccountingError::Unreachable { .. } => TrainError::Plan(format!(
+            "{error}; epsilon = {} at delta = {} leaves no room for this run: raise one of them, or take fewer steps or \
+             smaller batches",
+            target.epsilon, target.delta
+        )),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: DataShape =
+        DataShape { input: Shape::Vector(4), classes: 2, records: 1000, visibility: Visibility::Public };
+
+    fn plan_on(data: &DataShape, settings: &[&str]) -> Result<Plan> {
+        let text = r#"
+            data = "none"
+            model = { layers = [{ type = "dense", features = 2 }] }
+            batch_size = 50
+            learning_rate = 0.5
+            clip = { kind = "flat", threshold = 1.0 }
+        "#;
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        Plan::new(Recipe::parse("test", text, &settings)?, data)
+    }
+
+    fn plan(settings: &[&str]) -> Result<Plan> {
+        plan_on(&DATA, settings)
+    }
+
+    fn price(plan: &Plan) -> f64 {
+        let sampler = plan.sampler(&Key::from_seed(0), DATA.records);
+        let event = plan.cost(&*sampler, plan.noise_multiplier, 0..plan.steps);
+        Pld.epsilon(&event, plan.adjacency, plan.recipe.delta).unwrap().epsilon
+    }
+
+    #[test]
+    fn any_two_of_epsilon_noise_and_length_give_the_third() {
+        let noise = plan(&["epsilon=2", "epochs=10"]).unwrap();
+        assert_eq!(noise.steps, 200);
+        assert!(price(&noise) <= 2.0 && price(&noise) > 1.99);
+        let setting = format!("noise_multiplier={}", noise.noise_multiplier);
+        assert_eq!(plan(&["epsilon=2", &setting]).unwrap().steps, 200);
+        assert!(plan(&["steps=200", &setting]).unwrap().recipe.epsilon.is_none());
+        let limit = plan(&["epsilon=1", "steps=200", &setting]).err().unwrap().to_string();
+        assert!(limit.contains("above the limit epsilon = 1"), "{limit}");
+    }
+
+    #[test]
+    fn every_sampler_is_calibrated_to_its_own_price() {
+        for sampler in ["poisson", "fixed-size", "reshuffled", "balls-and-bins"] {
+            let plan = plan(&["epsilon=2", "epochs=3", &format!("sampler={sampler}")]).unwrap();
+            assert!(price(&plan) <= 2.0 && price(&plan) > 1.98, "{sampler}: {}", price(&plan));
+        }
+    }
+
+    #[test]
+    fn schedules_and_principal_components_are_part_of_the_price() {
+        let settings = ["epsilon=2", "epochs=4", "noise_schedule={kind=\"exponential\",initial=1,rate=0.3}"];
+        let scheduled = plan(&settings).unwrap();
+        assert!(scheduled.noise_multiplier_at(60) < 0.5 * scheduled.noise_multiplier_at(0));
+        assert!(price(&scheduled) <= 2.0 && price(&scheduled) > 1.99);
+        let with = "principal_components={dimensions=4,noise_multiplier=2}";
+        let prepared = plan(&["epsilon=2", "epochs=4", with]).unwrap();
+        let without = plan(&["epsilon=2", "epochs=4"]).unwrap();
+        assert!(prepared.noise_multiplier > 1.1 * without.noise_multiplier);
+        assert!(price(&prepared) <= 2.0);
+    }
+
+    #[test]
+    fn private_records_need_a_public_number() {
+        let own = DataShape { visibility: Visibility::Private, ..DATA };
+        let message = plan_on(&own, &["epsilon=2", "epochs=3"]).err().unwrap().to_string();
+        assert!(message.contains("records is missing"), "{message}");
+        let plan = plan_on(&own, &["epsilon=2", "epochs=3", "records=2000"]).unwrap();
+        assert_eq!(plan.sample_rate, 0.025);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_sides() {
+        for (setting, part) in [
+            ("model={layers=[{type=\"dense\",features=3}]}", "3 outputs, the data has 2 classes"),
+            ("model=cnn-small", "shape [1, 28, 28], the data has [4]"),
+            ("batch_size=2000", "more than the 1000 records"),
+            (
+                "clip={kind=\"grouped\",groups=[{tensors=[\"0.weight\"],threshold=1}]}",
+                "`0.bias` is in no group",
+            ),
+            ("epsilon=", "set epsilon"),
+            ("epochs=", "the length is missing"),
+            ("principal_components={dimensions=4,noise_multiplier=0.1}", "leaves no room"),
+        ] {
+            let message = plan(&["epsilon=2", "epochs=3", setting]).err().unwrap().to_string();
+            assert!(message.contains(part), "{setting}: {message}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The recipes that come with the program.
+
+use super::error::{Result, TrainError};
+use super::recipe::Recipe;
+use muffle_nn::model_file::nearest::nearest;
+use std::path::Path;
+
+/// A recipe that comes with the program.
+pub struct BuiltIn {
+    /// How to ask for it.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// All of them; the first is what `muffle train` runs by itself.
+        pub const RECIPES: &[BuiltIn] = &[
+            $(BuiltIn { name: $name, text: include_str!(concat!("../../../../recipes/", $name, ".toml")) },)*
+        ];
+    };
+}
+
+built_in!("mnist");
+
+/// A recipe by its name or by the path of a file, changed by settings.
+pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {
+    if let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == word) {
+        return Recipe::parse(&format!("recipe `{word}`"), recipe.text, settings);
+    }
+    let path = Path::new(word);
+    if path.exists() || word.ends_with(".toml") {
+        return Recipe::read(path, settings);
+    }
+    let meant = nearest(word, RECIPES.iter().map(|recipe| recipe.name));
+    let meant = meant.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+    let reason = format!("there is no such recipe{meant}; `muffle recipes` lists them, or give a .toml file");
+    Err(TrainError::Recipe { origin: word.to_string(), reason })
+}

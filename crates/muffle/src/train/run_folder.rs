@@ -1,0 +1,128 @@
+//! The folder of a run: its files, and who may write them.
+
+use super::error::{Result, TrainError};
+use super::recipe::Recipe;
+use crate::atomic_file;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// A folder that one process trains in.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Held as long as the value lives; the system lets go of it when the process dies.
+    _lock: File,
+}
+
+impl RunFolder {
+    /// A new folder for a recipe whose questions are answered.
+    pub fn create(path: &Path, recipe: &Recipe) -> Result<RunFolder> {
+        fs::create_dir_all(path.join(CHECKPOINTS)).map_err(|error| TrainError::file(path, error))?;
+        let folder = RunFolder { path: path.to_path_buf(), _lock: lock(path)? };
+        if folder.recipe_path().exists() || folder.ledger().exists() {
+            return Err(TrainError::file(
+                path,
+                format!(
+                    "there is a run already; continue it with `muffle train --resume {}`, or choose another folder",
+                    path.display()
+                ),
+            ));
+        }
+        folder.write("recipe.toml", recipe.to_toml())?;
+        Ok(folder)
+    }
+
+    /// The folder of a run that was interrupted, and its recipe.
+    pub fn open(path: &Path, settings: &[String]) -> Result<(RunFolder, Recipe)> {
+        let recipe = path.join("recipe.toml");
+        if !recipe.is_file() {
+            return Err(TrainError::file(path, "there is no run in this folder (no recipe.toml)"));
+        }
+        let folder = RunFolder { path: path.to_path_buf(), _lock: lock(path)? };
+        Ok((folder, Recipe::read(&recipe, settings)?))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The recipe with every question answered.
+    pub fn recipe_path(&self) -> PathBuf {
+        self.path.join("recipe.toml")
+    }
+
+    /// What was spent.
+    pub fn ledger(&self) -> PathBuf {
+        self.path.join("ledger.jsonl")
+    }
+
+    /// Measurements on the way.
+    pub fn metrics(&self) -> PathBuf {
+        self.path.join("metrics.jsonl")
+    }
+
+    /// States to continue from.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.path.join(CHECKPOINTS)
+    }
+
+    /// The result.
+    pub fn model(&self) -> PathBuf {
+        self.path.join("model.safetensors")
+    }
+
+    /// Private principal components, if the recipe has them.
+    pub fn components(&self) -> PathBuf {
+        self.path.join("components.safetensors")
+    }
+
+    /// The certificate.
+    pub fn certificate(&self) -> PathBuf {
+        self.path.join("privacy.json")
+    }
+
+    /// Writes a file of the run, whole or not at all.
+    pub(super) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> Result<()> {
+        let path = self.path.join(name);
+        atomic_file::write(&path, contents).map_err(|error| TrainError::file(&path, error))
+    }
+}
+
+const CHECKPOINTS: &str = "checkpoints";
+
+/// Two processes in one folder would spend without knowing of each other.
+fn lock(path: &Path) -> Result<File> {
+    let file = path.join("lock");
+    let lock = File::create(&file).map_err(|error| TrainError::file(&file, error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            Err(TrainError::file(path, "another process is training in this folder; wait for it, or stop it"))
+        }
+        Err(TryLockError::Error(error)) => Err(TrainError::file(&file, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_at_a_time_and_one_run_in_a_folder() {
+        let text = "data = \"mnist\"\nmodel = \"cnn-small\"\nbatch_size = 10\nlearning_rate = 1\n\
+                    clip = { kind = \"flat\", threshold = 1 }";
+        let recipe = Recipe::parse("test", text, &[]).unwrap();
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("run");
+        let message = RunFolder::open(&path, &[]).unwrap_err().to_string();
+        assert!(message.contains("no run in this folder"), "{message}");
+        let folder = RunFolder::create(&path, &recipe).unwrap();
+        let message = RunFolder::open(&path, &[]).unwrap_err().to_string();
+        assert!(message.contains("another process"), "{message}");
+        drop(folder);
+        let message = RunFolder::create(&path, &recipe).unwrap_err().to_string();
+        assert!(message.contains("muffle train --resume"), "{message}");
+        assert_eq!(RunFolder::open(&path, &[]).unwrap().1, recipe);
+    }
+}

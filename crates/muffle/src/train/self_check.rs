@@ -1,0 +1,146 @@
+//! A test of the user's own network before the first step.
+
+use super::error::{Result, TrainError};
+use muffle_nn::initialise::SplitMix;
+use muffle_nn::layer::Role;
+use muffle_nn::network::Parameter;
+use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose};
+use std::sync::{Arc, Mutex};
+
+/// Examples in the test. Made up: no record is read.
+const EXAMPLES: usize = 4;
+/// Largest difference between two ways to the same number in single precision, relative to the numbers on the way.
+const TOLERANCE: f64 = 1e-3;
+
+/// Checks on made-up inputs that the gradient of one example does not depend on the others, that its norms are those of
+/// its gradient, and that every trainable tensor receives a gradient.
+///
+/// # Guarantee
+/// A network that passes gives per-example gradients (R4) at these parameters, for the inputs tried; the error names the
+/// tensor that fails.
+pub fn self_check(network: &Arc<Network>, parameters: &[f32]) -> Result<()> {
+    // One thread and one micro-batch: the examples meet wherever they can.
+    let options =
+        Options { threads: Some(1), micro_batch: Some(EXAMPLES), ..Options::new(Purpose::PerExample) };
+    let mut trial = Trial { engine: Engine::new(network.clone(), options)?, parameters };
+    let mut generator = SplitMix::new(1);
+    let mut inputs =
+        || -> Vec<f32> { (0..EXAMPLES * network.input().len()).map(|_| generator.normal()).collect() };
+    let (one, other) = (inputs(), inputs());
+    let width = network.input().len();
+    let (alone, norms) = trial.sum(&one[..width], 0)?;
+    for (parameter, squared_norm) in network.parameters().iter().zip(&norms[0]) {
+        let exact = squared_norm_of(&alone, parameter);
+        if (f64::from(*squared_norm) - exact).abs() > TOLERANCE * exact.max(f64::from(*squared_norm)) {
+            return Err(failed(parameter, "has another norm than was computed for clipping"));
+        }
+    }
+    for company in [&one[width..], &other[width..]] {
+        let (together, norms_together) = trial.sum(&[&one[..width], company].concat(), 0)?;
+        let (without, _) = trial.sum(company, 1)?;
+        let difference: Vec<f32> =
+            (0..alone.len()).map(|place| together[place] - without[place] - alone[place]).collect();
+        for (tensor, parameter) in network.parameters().iter().enumerate() {
+            let scale = squared_norm_of(&together, parameter).max(squared_norm_of(&without, parameter));
+            let same_norm = (norms_together[0][tensor] - norms[0][tensor]).abs()
+                <= TOLERANCE as f32 * norms[0][tensor].max(norms_together[0][tensor]);
+            if squared_norm_of(&difference, parameter) > TOLERANCE.powi(2) * scale || !same_norm {
+                return Err(failed(parameter, "changes with the other examples of its batch"));
+            }
+        }
+    }
+    let (_, first) = trial.sum(&one, 0)?;
+    let (_, second) = trial.sum(&other, 0)?;
+    let reached = |tensor: usize| first.iter().chain(&second).any(|norms| norms[tensor] > 0.0);
+    for (tensor, parameter) in network.parameters().iter().enumerate() {
+        if parameter.tensor.role == Role::Trainable && !reached(tensor) {
+            return Err(TrainError::SelfCheck(format!(
+                "no gradient reaches `{}`: its layer does not influence the output, or an activation behind it is \
+                 saturated for every input; remove the layer or change its scale",
+                parameter.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn failed(parameter: &Parameter, how: &str) -> TrainError {
+    TrainError::SelfCheck(format!(
+        "the gradient of one example at `{}` {how}, so no bound on it would hold; replace that layer",
+        parameter.name
+    ))
+}
+
+fn squared_norm_of(gradient: &[f32], parameter: &Parameter) -> f64 {
+    gradient[parameter.range.clone()].iter().map(|value| f64::from(*value).powi(2)).sum()
+}
+
+/// An engine with parameters.
+struct Trial<'a> {
+    engine: Engine,
+    parameters: &'a [f32],
+}
+
+impl Trial<'_> {
+    /// The sum of the examples' gradients, and the squared norms of each example by tensor; labels count up from `first`.
+    fn sum(&mut self, inputs: &[f32], first: usize) -> Result<(Vec<f32>, Vec<Vec<f32>>)> {
+        let network = self.engine.network();
+        let (width, classes) = (network.input().len(), network.output().len());
+        let labels = (0..inputs.len() / width).map(|example| ((first + example) % classes) as u32).collect();
+        let batch = Batch::new(inputs.to_vec(), labels);
+        let norms = Mutex::new(Vec::new());
+        let weigh = |squared_norms: &[f32], factors: &mut [f32]| {
+            norms.lock().expect("no call panics").push(squared_norms.to_vec());
+            factors.fill(1.0);
+        };
+        let outcome =
+            self.engine.weighted_sum(self.parameters, &batch, Loss::SoftmaxCrossEntropy, 0, &weigh)?;
+        if let Some(excluded) = outcome.excluded.first() {
+            return Err(TrainError::SelfCheck(format!(
+                "a made-up input of the usual size gives values that are not finite at {}; start from smaller weights",
+                excluded.place
+            )));
+        }
+        Ok((self.engine.gradient().to_vec(), norms.into_inner().expect("no call panics")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muffle_nn::initialise::initial_parameters;
+    use muffle_nn::{ModelDescription, models};
+
+    fn check(toml: &str) -> Result<()> {
+        let network = Arc::new(ModelDescription::from_toml(toml).unwrap().network().unwrap());
+        self_check(&network, &initial_parameters(&network, 0))
+    }
+
+    #[test]
+    fn small_models_pass() {
+        for name in ["cnn-small", "tempered-mnist", "lstm-rows", "pca-mlp", "lenet5", "tempered-cifar"] {
+            let network = Arc::new(models::model(name).unwrap().network().unwrap());
+            self_check(&network, &initial_parameters(&network, 0)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_layer_that_mixes_examples_is_named() {
+        let toml = "input = [2, 4, 4]\nlayers = [{ type = \"batch-norm\" }, { type = \"flatten\" }, \
+                    { type = \"dense\", features = 3 }]";
+        let message = check(toml).unwrap_err().to_string();
+        assert!(message.contains("layer `0` (batch-norm)") && message.contains("GroupNorm"), "{message}");
+    }
+
+    #[test]
+    fn a_tensor_without_a_gradient_is_named() {
+        // All negative inputs of a ReLU with a large negative bias: nothing comes through.
+        let toml = "input = [4]\nlayers = [{ type = \"dense\", features = 5 }, { type = \"relu\" }, \
+                    { type = \"dense\", features = 3 }]";
+        let network = Arc::new(ModelDescription::from_toml(toml).unwrap().network().unwrap());
+        let mut parameters = initial_parameters(&network, 0);
+        parameters[20..25].fill(-1e6);
+        let message = self_check(&network, &parameters).unwrap_err().to_string();
+        assert!(message.contains("no gradient reaches `0.weight`"), "{message}");
+    }
+}

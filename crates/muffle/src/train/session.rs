@@ -1,0 +1,158 @@
+//! Training in memory: one private step after the other.
+
+use super::choices::NoiseKind;
+use super::error::Result;
+use super::evaluation::{Evaluation, Evaluator};
+use super::plan::Plan;
+use crate::State;
+use crate::data::{Dataset, Views};
+use crate::mechanism::{Mechanism, clip, clip_l1};
+use crate::moving_average::MovingAverage;
+use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::optimizer::Optimizer;
+use crate::sampler::Sampler;
+use crate::state::restore;
+use muffle_accounting::Event;
+use muffle_nn::initialise::initial_parameters;
+use muffle_nn::{Engine, Loss, Options};
+
+/// What a step saw.
+pub struct StepReport {
+    /// What was released, before sampling.
+    pub event: Event,
+    /// Records drawn. **Not private**: for speed on the holder's screen.
+    pub drawn: usize,
+    /// Records left out because their gradient was not finite. **Not private.**
+    pub excluded: usize,
+}
+
+/// A network in training.
+pub struct Session<'a> {
+    plan: &'a Plan,
+    dataset: &'a Dataset,
+    key: Key,
+    engine: Engine,
+    evaluator: Evaluator,
+    sampler: Box<dyn Sampler>,
+    mechanism: Mechanism,
+    optimizer: Box<dyn Optimizer>,
+    parameters: Vec<f32>,
+    average: Option<MovingAverage>,
+}
+
+impl<'a> Session<'a> {
+    /// First weights, and everything that a step needs.
+    pub fn new(plan: &'a Plan, dataset: &'a Dataset, key: Key) -> Result<Session<'a>> {
+        let recipe = &plan.recipe;
+        let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
+        let parameters = initial_parameters(&plan.network, initial);
+        let options = Options { threads: recipe.threads, ..Options::new(plan.purpose()) };
+        Ok(Session {
+            engine: Engine::new(plan.network.clone(), options)?,
+            evaluator: Evaluator::new(plan.network.clone(), recipe.threads)?,
+            sampler: plan.sampler(&key, dataset.train().split().len()),
+            optimizer: recipe.optimizer.optimizer(parameters.len()),
+            average: recipe.moving_average.map(|decay| MovingAverage::new(&parameters, decay)),
+            parameters,
+            mechanism: mechanism(plan, &key),
+            plan,
+            dataset,
+            key,
+        })
+    }
+
+    /// Steps taken.
+    pub fn step(&self) -> u64 {
+        self.mechanism.next_step()
+    }
+
+    /// The sampler, which knows what a step costs.
+    pub fn sampler(&self) -> &dyn Sampler {
+        &*self.sampler
+    }
+
+    /// Draws records, clips and sums their gradients, adds noise, and moves the parameters.
+    pub fn advance(&mut self) -> Result<StepReport> {
+        let Session { plan, dataset, .. } = *self;
+        let (step, recipe) = (self.mechanism.next_step(), &plan.recipe);
+        // Randomness inside layers and of views: a stream of its own.
+        let seed = Uniform::new(&self.key, Stream::new(Purpose::Data, step)).bits();
+        let records = self.sampler.draw(step);
+        let drawn = records.len();
+        let views = recipe.augmentation.views;
+        let view = dataset.train().select(records);
+        let batch = Views::new(view, recipe.augmentation.augmentation(), seed, 0, views);
+
+        let (loss, noise) = (Loss::SoftmaxCrossEntropy, plan.noise_multiplier_at(step));
+        let rule = plan.clip_rule(step)?;
+        let (released, event, unprotected) = match recipe.noise.kind {
+            NoiseKind::Gaussian => {
+                let (clipped, unprotected) =
+                    clip(&mut self.engine, &self.parameters, &batch, loss, seed, &*rule)?;
+                let (released, event) = self.mechanism.release(clipped, noise);
+                (released, event, unprotected)
+            }
+            NoiseKind::Laplace => {
+                let threshold = rule.bounds().sensitivity();
+                let (clipped, unprotected) =
+                    clip_l1(&mut self.engine, &self.parameters, &batch, loss, seed, threshold)?;
+                let (released, event) = self.mechanism.release_laplace(clipped, noise);
+                (released, event, unprotected)
+            }
+        };
+        let learning_rate = recipe.learning_rate.at(plan.time(step)) as f32;
+        self.optimizer.step(&mut self.parameters, &released, learning_rate);
+        if let Some(average) = &mut self.average {
+            average.update(&self.parameters, released.pool());
+        }
+        Ok(StepReport { event, drawn, excluded: unprotected.0.excluded.len() })
+    }
+
+    /// The parameters to publish: the moving average if there is one.
+    pub fn result(&self) -> &[f32] {
+        self.average.as_ref().map_or(&self.parameters, |average| average.average())
+    }
+
+    /// Accuracy on the test split, which no guarantee covers.
+    pub fn evaluate(&mut self) -> Result<Evaluation> {
+        let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
+        self.evaluator.evaluate(parameters, &self.dataset.test())
+    }
+
+    /// Everything that the next step depends on, beside the key.
+    pub fn state(&self) -> State {
+        let mut state = State::from([("parameters".to_string(), self.parameters.clone())]);
+        let mut add = |part: &str, inner: State| {
+            state.extend(inner.into_iter().map(|(name, values)| (format!("{part}.{name}"), values)));
+        };
+        add("optimizer", self.optimizer.state());
+        if let Some(average) = &self.average {
+            add("average", average.state());
+        }
+        state
+    }
+
+    /// Continues from a saved state at `step`.
+    pub fn restore(&mut self, state: &State, step: u64) -> Result<()> {
+        let part = |part: &str| -> State {
+            let inner = |(name, values): (&String, &Vec<f32>)| {
+                let name = name.strip_prefix(part)?.strip_prefix('.')?;
+                Some((name.to_string(), values.clone()))
+            };
+            state.iter().filter_map(inner).collect()
+        };
+        restore(state, "parameters", &mut self.parameters)?;
+        self.optimizer.restore(&part("optimizer"))?;
+        if let Some(average) = &mut self.average {
+            average.restore(&part("average"))?;
+        }
+        self.mechanism = mechanism(self.plan, &self.key).resumed_at(step);
+        Ok(())
+    }
+}
+
+fn mechanism(plan: &Plan, key: &Key) -> Mechanism {
+    let noise = &plan.recipe.noise;
+    let mechanism = Mechanism::new(key.clone(), plan.recipe.batch_size as f32);
+    mechanism.allocation(noise.allocation).draws(noise.draws)
+}

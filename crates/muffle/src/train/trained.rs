@@ -1,0 +1,60 @@
+//! A finished model, to be used.
+
+use super::error::{Result, TrainError};
+use super::recipe::Recipe;
+use crate::data::{Dataset, Search, load};
+use muffle_nn::{Network, weights};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A network with its parameters, and what is known of where it comes from.
+pub struct Trained {
+    /// The weight file.
+    pub path: PathBuf,
+    /// The network.
+    pub network: Arc<Network>,
+    /// Its parameters.
+    pub parameters: Vec<f32>,
+    /// The recipe of its run, if the model was given as the folder of a run.
+    pub recipe: Option<Recipe>,
+}
+
+impl Trained {
+    /// Opens the folder of a finished run, or a weight file that holds its own description.
+    pub fn open(path: &Path) -> Result<Trained> {
+        let (file, recipe) = match path.is_dir() {
+            true => (path.join("model.safetensors"), Some(Recipe::read(&path.join("recipe.toml"), &[])?)),
+            false => (path.to_path_buf(), None),
+        };
+        if path.is_dir() && !file.exists() {
+            return Err(TrainError::file(
+                path,
+                format!(
+                    "the run is not finished; continue it with `muffle train --resume {}`",
+                    path.display()
+                ),
+            ));
+        }
+        let (_, network, parameters) = weights::open(&file)?;
+        Ok(Trained { path: file, network: Arc::new(network), parameters, recipe })
+    }
+
+    /// The data to use the model on: what is asked for, or what it was trained on.
+    pub fn dataset(&self, word: Option<&str>, search: &Search) -> Result<Dataset> {
+        let own = self.recipe.as_ref().map(|recipe| recipe.data.as_str());
+        let word = word.or(own).ok_or_else(|| {
+            TrainError::Plan("a weight file does not say which data it is for: name a data set".to_string())
+        })?;
+        let dataset = load(word, search)?;
+        if dataset.input() != self.network.input() || dataset.classes().len() != self.network.output().len() {
+            return Err(TrainError::Plan(format!(
+                "the model takes inputs of shape {} and knows {} classes, `{word}` has {} and {}",
+                self.network.input(),
+                self.network.output().len(),
+                dataset.input(),
+                dataset.classes().len()
+            )));
+        }
+        Ok(dataset)
+    }
+}

@@ -39,6 +39,7 @@ pub mod mechanism;
 pub mod moving_average;
 pub mod noise;
 pub mod optimizer;
+pub mod principal_components;
 pub mod sampler;
 pub mod schedule;
 mod state;

@@ -4,10 +4,11 @@ mod common;
 
 use common::{LOSS, Records, Setting, distance};
 use muffle::clip::{Allocation, Clip, Flat, Grouped, PerLayer};
+use muffle::data::{Augmentation, Dataset, Scaling, Split, Views, Visibility};
 use muffle::mechanism::{Mechanism, clip, clip_l1};
 use muffle::noise::Key;
 use muffle::sampler::{BallsAndBins, FixedSize, Poisson, Reshuffled, Sampler};
-use muffle_nn::Purpose;
+use muffle_nn::{Examples, Purpose};
 
 const RECORDS: usize = 60;
 const STEPS: u64 = 12;
@@ -122,6 +123,63 @@ fn a_neighbour_moves_the_l1_sum_by_at_most_the_threshold() {
             // Each of some 6,000 coordinates is rounded at the size of its noise, threshold · 2⁻²⁴ or so.
             assert!(change <= threshold * (1.0 + 2e-3), "{change} above {threshold}");
             assert!(change > 0.9 * threshold, "{change}: the record takes part");
+        }
+    }
+}
+
+/// The same records as images of a data set.
+fn images(setting: &Setting, records: &Records) -> Dataset {
+    let split = Split {
+        records: muffle::data::Records::Floats(records.inputs.concat()),
+        labels: (0..records.inputs.len() as u32).map(|record| record % 10).collect(),
+    };
+    let classes = (0..10).map(|class| class.to_string()).collect();
+    let (shape, scaling) = (setting.network.input(), Scaling::identity("random"));
+    Dataset::new("random", shape, classes, scaling, Visibility::Public, split.clone(), split).unwrap()
+}
+
+/// A record counts once, however many views it has.
+#[test]
+fn a_neighbour_with_several_views_moves_the_sum_by_at_most_the_sensitivity() {
+    let (mut setting, mut plain) = (Setting::new(Purpose::PerExample), Setting::new(Purpose::Plain));
+    let dataset = images(&setting, &setting.records(RECORDS, 4.0));
+    let augmentation = Augmentation { shift: 2, flip: true, crop: 1 };
+    let views = |records: Vec<usize>, count: usize| {
+        Views::new(dataset.train().select(records), augmentation, 5, 40, count)
+    };
+    for count in [2, 5] {
+        let whole = views((0..RECORDS).collect(), count);
+        assert_eq!((whole.len(), whole.views()), (RECORDS * count, count));
+        for (name, rule) in rules(setting.network.parameters().len()) {
+            let name = format!("{name}, {count} views");
+            let sensitivity = rule.bounds().sensitivity();
+            let mut release = |examples: &Views| {
+                let (clipped, unprotected) =
+                    clip(&mut setting.engine, &setting.parameters, examples, LOSS, 0, &*rule).unwrap();
+                assert!(unprotected.0.excluded.is_empty());
+                Mechanism::new(Key::from_seed(22), 1.0).release(clipped, 1.0).0.gradient().to_vec()
+            };
+            let original = [release(&whole)];
+            assert_eq!([release(&whole)], original, "{name}: the same bits");
+            for removed in [0, RECORDS / 2, RECORDS - 1] {
+                let others = (0..RECORDS).filter(|&record| record != removed).collect();
+                let neighbour = [release(&views(others, count))];
+                assert_eq!(compare(&name, sensitivity, &original, &neighbour), 1, "{name}");
+            }
+        }
+        for threshold in [1e-3, 0.1] {
+            let rule = Flat::new(threshold);
+            let record = views(vec![7], count);
+            let (clipped, _) =
+                clip(&mut setting.engine, &setting.parameters, &record, LOSS, 0, &rule).unwrap();
+            let (released, _) = Mechanism::new(Key::from_seed(1), 1.0).release(clipped, 0.0);
+            let norm = distance(released.gradient(), &vec![0.0; setting.parameters.len()]);
+            assert!(norm <= threshold && norm > 0.9999 * threshold, "{norm} of {threshold}");
+            let (clipped, _) =
+                clip_l1(&mut plain.engine, &plain.parameters, &record, LOSS, 0, threshold).unwrap();
+            let (released, _) = Mechanism::new(Key::from_seed(1), 1.0).release_laplace(clipped, 0.0);
+            let norm: f64 = released.gradient().iter().map(|value| f64::from(value.abs())).sum();
+            assert!(norm <= threshold && norm > 0.9999 * threshold, "{norm} of {threshold} in L1 norm");
         }
     }
 }

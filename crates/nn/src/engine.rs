@@ -24,7 +24,8 @@ pub struct Options {
     pub purpose: Purpose,
     /// Threads; the machine's cores if absent.
     pub threads: Option<usize>,
-    /// Most examples a thread handles at once; chosen by memory if absent.
+    /// Most examples a thread handles at once, but never less than one record with all its views; chosen by memory if
+    /// absent.
     pub micro_batch: Option<usize>,
     /// Whether hooks will be called: layers then work on copies of their own.
     pub hooked: bool,
@@ -40,13 +41,17 @@ impl Options {
 /// What a step found beside the gradient.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Sum of the losses of all examples but those left out.
+    /// Sum of the losses of all records but those left out; the loss of a record is the mean over its views.
     pub loss: f64,
-    /// Examples left out because they are not finite; they contribute nothing to the gradient.
+    /// Records left out because they are not finite; they contribute nothing to the gradient.
     pub excluded: Vec<Excluded>,
 }
 
 /// Threads and their memory for one network.
+///
+/// Where examples come in several [views](Examples::views) of one record, all steps work with records instead: a
+/// record's gradient is the mean over its views, and it has one norm, one factor and one visit. A view that is not finite
+/// leaves its whole record out.
 ///
 /// Same seed and same number of threads give the same bits: examples are dealt to threads in fixed shares, and shares
 /// are summed in a fixed order.
@@ -57,6 +62,8 @@ pub struct Engine {
     pool: rayon::ThreadPool,
     workers: Vec<Worker>,
     prepared: Buffer,
+    /// Examples a thread handles at once, if each is a record of its own.
+    capacity: usize,
     /// Whether a layer must see the whole batch at once.
     mixes: bool,
 }
@@ -94,7 +101,7 @@ impl Engine {
             .map_err(|error| Error::Options(format!("threads: {error}")))?;
         let workers = (0..threads).map(|_| Worker::new(&network, &plan, options.purpose, capacity)).collect();
         let prepared = buffer(plan.prepared_len);
-        Ok(Engine { network, options, plan, pool, workers, prepared, mixes })
+        Ok(Engine { network, options, plan, pool, workers, prepared, capacity, mixes })
     }
 
     /// The network.
@@ -122,6 +129,9 @@ impl Engine {
     ///
     /// `weigh` is called once for every example with the squared norms of its gradient, tensor by tensor in the order
     /// of [`Network::parameters`], and writes one factor for each tensor.
+    ///
+    /// The layers' short cuts to norms are for single examples, so with several views every record's gradient is written
+    /// out. The first such step lays out the memory anew.
     pub fn weighted_sum(
         &mut self,
         parameters: &[f32],
@@ -135,7 +145,7 @@ impl Engine {
 
     /// Hands out the gradient of every example with the thread's sum to add to.
     ///
-    /// `visit(example, gradient, sum)` may change both; the sums of the threads are then added up.
+    /// `visit(record, gradient, sum)` may change both; the sums of the threads are then added up.
     pub fn visit(
         &mut self,
         parameters: &[f32],
@@ -147,7 +157,7 @@ impl Engine {
         self.step(parameters, examples, loss, seed, None, Task::Visit(visit))
     }
 
-    /// The same as [`Engine::weighted_sum`], with hooks around every layer.
+    /// The same as [`Engine::weighted_sum`], with hooks around every layer, for examples with one view each.
     pub fn hooked_sum(
         &mut self,
         parameters: &[f32],
@@ -159,6 +169,13 @@ impl Engine {
     ) -> Result<Outcome> {
         if !self.options.hooked {
             return Err(Error::Options("hooks: this engine was built without them".to_string()));
+        }
+        if examples.views() > 1 {
+            // What a hook bounds in every view it would not bound in their mean.
+            let views = examples.views();
+            return Err(Error::Options(format!(
+                "hooks: they see single examples, not records of {views} views; use one view of each"
+            )));
         }
         self.step(parameters, examples, loss, seed, Some(hooks), Task::Weighted(weigh))
     }
@@ -181,6 +198,7 @@ impl Engine {
             parameters,
             prepared,
             examples,
+            views: 1,
             loss: Loss::SoftmaxCrossEntropy,
             hooks: None,
             seed: 0,
@@ -266,23 +284,25 @@ impl Engine {
         for index in 0..examples.len() {
             loss.check(self.network.output(), examples.target(index))?;
         }
-        if self.mixes {
-            if let Task::Visit(_) = task {
-                refuse_mixing(&self.network)?;
-            }
-            for worker in &mut self.workers {
-                worker.reserve(&self.network, &self.plan, self.options.purpose, examples.len());
-            }
+        if self.mixes && matches!(task, Task::Visit(_)) {
+            refuse_mixing(&self.network)?;
         }
+        let views = examples.views();
+        assert!(
+            views > 0 && examples.len().is_multiple_of(views),
+            "{} examples do not divide into records of {views} views",
+            examples.len()
+        );
+        self.lay_out(task, examples);
         self.prepare(parameters);
         let Engine { network, plan, pool, workers, prepared, .. } = self;
-        let step = Step { network, plan, parameters, prepared, examples, loss, hooks, seed };
-        let (count, threads) = (examples.len(), workers.len());
+        let step = Step { network, plan, parameters, prepared, examples, views, loss, hooks, seed };
+        let (records, threads) = (examples.len() / views, workers.len());
         pool.install(|| {
             workers
                 .par_iter_mut()
                 .enumerate()
-                .for_each(|(index, worker)| worker.run(&step, task, share(count, threads, index), None));
+                .for_each(|(index, worker)| worker.run(&step, task, share(records, threads, index), None));
         });
         self.reduce();
         let mut outcome = Outcome::default();
@@ -291,6 +311,22 @@ impl Engine {
             outcome.excluded.append(&mut worker.excluded);
         }
         Ok(outcome)
+    }
+
+    /// Makes the threads' memory fit the step: whole records in a micro-batch, and all of them if a layer mixes
+    /// examples. Nothing changes from one step to the next of the same kind.
+    fn lay_out(&mut self, task: Task, examples: &dyn Examples) {
+        let (views, purpose) = (examples.views(), task.purpose(examples.views()));
+        let mut capacity = self.capacity;
+        if views > 1 {
+            let usual = || micro_batch(&self.network, &self.plan, purpose);
+            let most = self.options.micro_batch.unwrap_or_else(usual);
+            capacity = (most / views).max(1) * views;
+        }
+        for worker in &mut self.workers {
+            let whole = if self.mixes { worker.capacity().max(examples.len()) } else { 0 };
+            worker.reserve(&self.network, &self.plan, purpose, capacity.max(whole));
+        }
     }
 
     /// Adds the threads' sums to the first, in order.
@@ -316,7 +352,7 @@ fn refuse_mixing(network: &Network) -> Result<()> {
     }
 }
 
-/// The examples of one thread.
+/// The examples or records of one thread.
 fn share(count: usize, threads: usize, index: usize) -> std::ops::Range<usize> {
     count * index / threads..count * (index + 1) / threads
 }

@@ -26,6 +26,12 @@ pub trait Examples: Sync {
 
     /// What the example should give.
     fn target(&self, index: usize) -> Target<'_>;
+
+    /// Consecutive examples that belong to one record, a divisor of the number of examples: a step works with the mean
+    /// of their gradients.
+    fn views(&self) -> usize {
+        1
+    }
 }
 
 /// A batch that lies in memory, with one class for each example.

@@ -1,5 +1,7 @@
 //! One thread's share of a step: its micro-batches, their losses, and what becomes of their gradients.
 
+mod records;
+
 use crate::buffer::{Buffer, buffer};
 use crate::layer::{Factors, Pass, Purpose};
 use crate::network::Network;
@@ -7,10 +9,10 @@ use crate::plan::Plan;
 use crate::workspace::{Step, Workspace};
 use std::ops::Range;
 
-/// Decides the factors of one example's tensors from their squared gradient norms.
+/// Decides the factors of one record's tensors from their squared gradient norms.
 pub type Weigh<'a> = dyn Fn(&[f32], &mut [f32]) + Sync + 'a;
 
-/// Takes the gradient of one example and adds what it makes of it to a sum.
+/// Takes the gradient of one record, by its position in the logical batch, and adds what it makes of it to a sum.
 pub type Visit<'a> = dyn Fn(usize, &mut [f32], &mut [f32]) + Sync + 'a;
 
 /// What a step does with the gradients.
@@ -27,19 +29,20 @@ pub(crate) enum Task<'a> {
 }
 
 impl Task<'_> {
-    fn purpose(&self) -> Purpose {
+    /// What the layers are asked for: of several views nobody wants single norms.
+    pub fn purpose(&self, views: usize) -> Purpose {
         match self {
             Task::Evaluate => Purpose::Evaluate,
-            Task::Plain | Task::Visit(_) => Purpose::Plain,
-            Task::Weighted(_) => Purpose::PerExample,
+            Task::Weighted(_) if views == 1 => Purpose::PerExample,
+            Task::Plain | Task::Visit(_) | Task::Weighted(_) => Purpose::Plain,
         }
     }
 }
 
-/// An example left out because something about it is not finite.
+/// A record left out because something about it, or about one of its views, is not finite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excluded {
-    /// Position in the logical batch.
+    /// Position in the logical batch, counted in records: that of the example where each is a record of its own.
     pub example: usize,
     /// The input, the layer, the loss or the gradient where it first shows.
     pub place: String,
@@ -48,6 +51,7 @@ pub struct Excluded {
 /// A thread's memory. Its size depends on the network and the micro-batch, never on the logical batch, unless a layer
 /// mixes examples and has to see them all.
 pub(crate) struct Worker {
+    purpose: Purpose,
     capacity: usize,
     space: Workspace,
     norms: Vec<f32>,
@@ -55,7 +59,8 @@ pub(crate) struct Worker {
     record_norms: Vec<f32>,
     record_factors: Vec<f32>,
     excluded_here: Vec<bool>,
-    example_gradient: Buffer,
+    losses: Vec<f32>,
+    record_gradient: Buffer,
     pub gradient: Buffer,
     pub loss: f64,
     pub excluded: Vec<Excluded>,
@@ -66,6 +71,7 @@ impl Worker {
         let trains = purpose != Purpose::Evaluate;
         let tensors = network.parameters().len();
         Worker {
+            purpose,
             capacity,
             space: Workspace::new(network, plan, purpose, capacity),
             norms: vec![0.0; tensors * capacity],
@@ -73,34 +79,45 @@ impl Worker {
             record_norms: vec![0.0; tensors],
             record_factors: vec![0.0; tensors],
             excluded_here: vec![false; capacity],
-            example_gradient: buffer(0),
+            losses: vec![0.0; capacity],
+            record_gradient: buffer(0),
             gradient: buffer(if trains { network.parameter_len() } else { 0 }),
             loss: 0.0,
             excluded: Vec::new(),
         }
     }
 
-    /// Makes room for a micro-batch of `examples`.
-    pub fn reserve(&mut self, network: &Network, plan: &Plan, purpose: Purpose, examples: usize) {
-        if examples > self.capacity {
-            *self = Worker::new(network, plan, purpose, examples);
+    /// Examples in the largest micro-batch.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Lays out the memory anew if it was laid out for something else.
+    pub fn reserve(&mut self, network: &Network, plan: &Plan, purpose: Purpose, capacity: usize) {
+        if (purpose, capacity) != (self.purpose, self.capacity) {
+            *self = Worker::new(network, plan, purpose, capacity);
         }
     }
 
-    /// Runs a range of the logical batch; `outputs` receives the network's outputs if the task is to evaluate.
+    /// Runs a range of the records of the logical batch; `outputs` receives the network's outputs if the task is to
+    /// evaluate.
     pub fn run(&mut self, step: &Step, task: Task, range: Range<usize>, mut outputs: Option<&mut [f32]>) {
         self.gradient.fill(0.0);
         self.loss = 0.0;
         self.excluded.clear();
-        let parts = range.len().div_ceil(self.capacity).max(1);
+        let parts = range.len().div_ceil(self.capacity / step.views).max(1);
         for part in 0..parts {
             let begin = range.start + range.len() * part / parts;
             let end = range.start + range.len() * (part + 1) / parts;
             if begin == end {
                 continue;
             }
-            let pass =
-                Pass { batch: end - begin, purpose: task.purpose(), seed: step.seed, first_example: begin };
+            let pass = Pass {
+                batch: (end - begin) * step.views,
+                purpose: self.purpose,
+                seed: step.seed,
+                first_example: begin * step.views,
+            };
             self.micro_batch(step, task, &pass);
             if let Some(outputs) = &mut outputs {
                 let width = step.plan.buffers[step.plan.output];
@@ -117,35 +134,35 @@ impl Worker {
             step.examples.read(pass.first_example + example, input);
         }
         self.excluded_here.fill(false);
-        if task.purpose() != Purpose::Evaluate && step.network.mixing_layer().is_some() {
+        if self.purpose != Purpose::Evaluate && step.network.mixing_layer().is_some() {
             self.exclude_inputs(step, pass);
         }
         // An example that is not finite is replaced by zeros and the micro-batch runs again without it: rare, and no
         // layer has to know.
-        let loss = loop {
+        loop {
             self.space.forward(step, pass);
             if let Task::Evaluate = task {
                 return;
             }
-            let Some(loss) = self.losses(step, pass) else {
+            if self.exclude_losses(step, pass) {
                 continue;
-            };
+            }
             self.space.backward(step, pass);
-            if let Task::Weighted(_) = task {
+            if self.purpose == Purpose::PerExample {
                 self.space.norms(step, pass, &mut self.norms);
                 if self.exclude_norms(step, pass) {
                     continue;
                 }
             }
-            break loss;
-        };
-        self.loss += loss;
+            break;
+        }
         match task {
             Task::Evaluate => {}
             Task::Plain => {
                 let ones = |_| Factors::ones(pass.batch, 0..pass.batch);
                 self.space.accumulate(step, pass, ones, &mut self.gradient);
             }
+            Task::Weighted(weigh) if step.views > 1 => self.weigh_records(step, pass, weigh),
             Task::Weighted(weigh) => {
                 self.weigh(step, pass, weigh);
                 let factors = |tensors: Range<usize>| {
@@ -154,18 +171,11 @@ impl Worker {
                 };
                 self.space.accumulate(step, pass, factors, &mut self.gradient);
             }
-            Task::Visit(visit) => {
-                if self.example_gradient.is_empty() {
-                    self.example_gradient = buffer(self.gradient.len());
-                }
-                for example in (0..pass.batch).filter(|&example| !self.excluded_here[example]) {
-                    self.example_gradient.fill(0.0);
-                    let one = |_| Factors::ones(pass.batch, example..example + 1);
-                    self.space.accumulate(step, pass, one, &mut self.example_gradient);
-                    visit(pass.first_example + example, &mut self.example_gradient, &mut self.gradient);
-                }
-            }
+            Task::Visit(visit) => self.visit_records(step, pass, visit),
         }
+        // Last, since a record may be left out as late as by its gradient.
+        let counted = (0..pass.batch).filter(|&example| !self.excluded_here[example]);
+        self.loss += counted.map(|example| f64::from(self.losses[example])).sum::<f64>() / step.views as f64;
     }
 
     /// Leaves out the examples whose input is not finite, before a layer that mixes examples spreads them.
@@ -173,17 +183,20 @@ impl Worker {
         let width = step.plan.buffers[0];
         for example in 0..pass.batch {
             let input = &self.space.values[0][example * width..][..width];
-            if !input.iter().all(|value| value.is_finite()) {
+            if !self.excluded_here[example] && !input.iter().all(|value| value.is_finite()) {
                 self.exclude(step, pass, example, "the input");
             }
         }
     }
 
-    /// Sum of the losses, with their gradients written at the output; `None` if examples had to be left out just now.
-    fn losses(&mut self, step: &Step, pass: &Pass) -> Option<f64> {
+    /// Notes the losses, with their gradients written at the output, and leaves out the examples whose loss is not
+    /// finite; whether there were any.
+    fn exclude_losses(&mut self, step: &Step, pass: &Pass) -> bool {
         let buffer = step.plan.output;
         let width = step.plan.buffers[buffer];
-        let (mut sum, mut complete) = (0.0, true);
+        // The mean over views is taken here, where it costs least: all that follows is linear in these gradients.
+        let share = 1.0 / step.views as f32;
+        let mut found = false;
         for example in 0..pass.batch {
             let output = &self.space.values[buffer][example * width..][..width];
             let gradient = &mut self.space.gradients[buffer][example * width..][..width];
@@ -192,14 +205,16 @@ impl Worker {
                 continue;
             }
             let target = step.examples.target(pass.first_example + example);
-            let loss = step.loss.evaluate(output, target, gradient);
-            if !loss.is_finite() {
-                self.exclude(step, pass, example, "the loss");
-                complete = false;
+            self.losses[example] = step.loss.evaluate(output, target, gradient);
+            if step.views > 1 {
+                gradient.iter_mut().for_each(|value| *value *= share);
             }
-            sum += f64::from(loss);
+            if !self.losses[example].is_finite() {
+                self.exclude(step, pass, example, "the loss");
+                found = true;
+            }
         }
-        complete.then_some(sum)
+        found
     }
 
     /// Leaves out the examples whose gradient is not finite; whether there were any.
@@ -241,7 +256,7 @@ impl Worker {
         }
     }
 
-    /// Leaves an example out: notes where it went wrong and puts zeros in its place.
+    /// Leaves an example's record out: notes where it went wrong and puts zeros in the place of all its views.
     fn exclude(&mut self, step: &Step, pass: &Pass, example: usize, otherwise: &str) {
         let finite = |buffer: usize| {
             let width = step.plan.buffers[buffer];
@@ -255,9 +270,10 @@ impl Worker {
             bad.next()
                 .map_or(otherwise.to_string(), |(node, _)| format!("layer `{}` ({})", node.name, node.kind()))
         };
-        self.excluded.push(Excluded { example: pass.first_example + example, place });
-        self.excluded_here[example] = true;
+        self.excluded.push(Excluded { example: (pass.first_example + example) / step.views, place });
         let width = step.plan.buffers[0];
-        self.space.values[0][example * width..][..width].fill(0.0);
+        let record = example / step.views;
+        self.excluded_here[record * step.views..][..step.views].fill(true);
+        self.space.values[0][record * step.views * width..][..step.views * width].fill(0.0);
     }
 }

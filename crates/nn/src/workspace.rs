@@ -18,6 +18,8 @@ pub(crate) struct Step<'a> {
     pub parameters: &'a [f32],
     pub prepared: &'a [f32],
     pub examples: &'a dyn Examples,
+    /// Consecutive examples that make one record.
+    pub views: usize,
     pub loss: Loss,
     pub hooks: Option<&'a dyn Hooks>,
     pub seed: u64,

@@ -149,6 +149,10 @@ fn reflect(position: isize, size: usize) -> usize {
 }
 
 /// Every record of a view `count` times in a row, each time augmented differently.
+///
+/// # Guarantee
+/// The engine takes the mean of a record's gradients before anything is clipped: a record contributes as much to a clipped
+/// sum as it would with one view.
 #[derive(Clone, Debug)]
 pub struct Views<'a> {
     view: View<'a>,
@@ -210,6 +214,10 @@ impl Examples for Views<'_> {
 
     fn target(&self, index: usize) -> Target<'_> {
         self.view.target(index / self.count)
+    }
+
+    fn views(&self) -> usize {
+        self.count
     }
 }
 

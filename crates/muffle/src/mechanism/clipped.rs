@@ -19,6 +19,9 @@ impl<'a> Clipped<'a> {
 
 /// Sums the gradients of all examples, each scaled as the rule says; `seed` is for layers that draw random numbers.
 ///
+/// Where a record comes in several [views](Examples::views), the mean of their gradients is scaled, and the views together
+/// count as one example.
+///
 /// # Guarantee
 /// Adding or removing one example changes the sum by at most the rule's [`sensitivity`](Bounds::sensitivity) in L2 norm;
 /// an example whose gradient is not finite contributes zero.

@@ -24,8 +24,8 @@ impl<'a> ClippedL1<'a> {
 /// one for [`Purpose::Plain`](muffle_nn::Purpose::Plain), and a step takes several times as long as with [`clip`](super::clip).
 ///
 /// # Guarantee
-/// Adding or removing one example changes the sum by at most `threshold` in L1 norm; an example whose gradient is not
-/// finite contributes zero.
+/// Adding or removing one example, with all its [views](Examples::views), changes the sum by at most `threshold` in L1 norm;
+/// an example whose gradient is not finite contributes zero.
 ///
 /// # Panics
 /// If the threshold is not a positive finite number.

@@ -236,7 +236,8 @@ impl Mechanism {
     }
 }
 
-fn event(noise_multiplier: f64, mechanism: impl Fn(f64) -> Event) -> Event {
+/// The event of a mechanism; without noise there is none.
+pub(crate) fn event(noise_multiplier: f64, mechanism: impl Fn(f64) -> Event) -> Event {
     if noise_multiplier > 0.0 { mechanism(noise_multiplier) } else { Event::NonPrivate }
 }
 

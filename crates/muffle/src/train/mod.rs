@@ -8,6 +8,7 @@ pub mod certificate;
 pub mod checkpoint;
 pub mod choices;
 pub mod clock;
+mod components;
 mod error;
 pub mod estimate;
 pub mod evaluation;

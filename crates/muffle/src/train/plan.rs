@@ -119,7 +119,7 @@ impl Plan {
             delta: recipe.delta,
             adjacency: self.adjacency,
         });
-        let total = |noise: f64, steps: u64| self.cost(&*sampler, noise, 0..steps);
+        let total = |noise: f64, steps: u64| self.run_cost(&*sampler, noise, steps);
         let (noise, steps) = match (noise, given, target) {
             (Some(noise), Some(steps), None) => (noise, steps),
             (Some(noise), Some(steps), Some(target)) => {
@@ -221,12 +221,18 @@ impl Plan {
     /// What the whole run costs.
     pub fn total_cost(&self) -> Event {
         let sampler = self.sampler(&Key::from_seed(0), self.recipe.records.unwrap_or_default() as usize);
-        self.cost(&*sampler, self.noise_multiplier, 0..self.steps)
+        self.run_cost(&*sampler, self.noise_multiplier, self.steps)
     }
 
-    /// What steps cost that begin without anything paid; from the first step on, with what comes before it.
-    pub(super) fn cost(&self, sampler: &dyn Sampler, noise: f64, steps: Range<u64>) -> Event {
-        let mut total = Event::compose(self.preparation().filter(|_| steps.start == 0));
+    fn run_cost(&self, sampler: &dyn Sampler, noise: f64, steps: u64) -> Event {
+        let mut total = Event::compose(self.preparation());
+        total.append(self.steps_cost(sampler, noise, 0..steps));
+        total
+    }
+
+    /// What steps cost that begin without anything paid.
+    pub(super) fn steps_cost(&self, sampler: &dyn Sampler, noise: f64, steps: Range<u64>) -> Event {
+        let mut total = Event::compose([]);
         if steps.is_empty() {
             return total;
         }
@@ -341,7 +347,7 @@ mod tests {
 
     fn price(plan: &Plan) -> f64 {
         let sampler = plan.sampler(&Key::from_seed(0), DATA.records);
-        let event = plan.cost(&*sampler, plan.noise_multiplier, 0..plan.steps);
+        let event = plan.run_cost(&*sampler, plan.noise_multiplier, plan.steps);
         Pld.epsilon(&event, plan.adjacency, plan.recipe.delta).unwrap().epsilon
     }
 

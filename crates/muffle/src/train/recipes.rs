@@ -22,7 +22,19 @@ macro_rules! built_in {
     };
 }
 
-built_in!("mnist");
+built_in!(
+    "mnist",
+    "tempered-mnist",
+    "tempered-fashion-mnist",
+    "tempered-cifar10",
+    "tempered-cifar10-epsilon-3",
+    "pca-mnist-epsilon-0.5",
+    "pca-mnist-epsilon-2",
+    "pca-mnist-epsilon-8",
+    "adult-logistic",
+    "adult-mlp",
+    "resnet18-cifar10",
+);
 
 /// A recipe by its name or by the path of a file, changed by settings.
 pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {

@@ -2,6 +2,7 @@
 
 use super::certificate::{Certificate, Status};
 use super::checkpoint;
+use super::components;
 use super::error::Result;
 use super::evaluation::Evaluation;
 use super::ledger::{Access, Entry, Ledger};
@@ -97,7 +98,8 @@ pub fn resume(
         None => Key::from_entropy()?,
     };
     let mut ledger = Ledger::open(&folder.ledger())?;
-    let mut session = Session::new(plan, dataset, key)?;
+    let prepared = components::prepare(folder, plan, dataset, &key, &mut ledger)?;
+    let mut session = Session::new(plan, prepared.as_ref().unwrap_or(dataset), key)?;
     if let Some((step, state)) = checkpoint::load_newest(&folder.checkpoints())? {
         session.restore(&state, step)?;
     }
@@ -307,7 +309,7 @@ fn affordable(plan: &Plan, session: &Session, ledger: &Ledger) -> Result<u64> {
     };
     let after = |count: u64| {
         let mut total = ledger.total();
-        let steps = plan.cost(session.sampler(), plan.noise_multiplier, step..step + count);
+        let steps = plan.steps_cost(session.sampler(), plan.noise_multiplier, step..step + count);
         total.append(steps);
         total
     };

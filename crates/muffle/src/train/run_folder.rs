@@ -1,5 +1,6 @@
 //! The folder of a run: its files, and who may write them.
 
+use super::components;
 use super::error::{Result, TrainError};
 use super::recipe::Recipe;
 use crate::atomic_file;
@@ -74,7 +75,7 @@ impl RunFolder {
 
     /// Private principal components, if the recipe has them.
     pub fn components(&self) -> PathBuf {
-        self.path.join("components.safetensors")
+        self.path.join(components::FILE)
     }
 
     /// The certificate.

@@ -1,8 +1,10 @@
 //! A finished model, to be used.
 
+use super::components;
 use super::error::{Result, TrainError};
 use super::recipe::Recipe;
 use crate::data::{Dataset, Search, load};
+use crate::principal_components::Projection;
 use muffle_nn::{Network, weights};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +19,8 @@ pub struct Trained {
     pub parameters: Vec<f32>,
     /// The recipe of its run, if the model was given as the folder of a run.
     pub recipe: Option<Recipe>,
+    /// The principal components it was trained on.
+    components: Option<Projection>,
 }
 
 impl Trained {
@@ -36,7 +40,9 @@ impl Trained {
             ));
         }
         let (_, network, parameters) = weights::open(&file)?;
-        Ok(Trained { path: file, network: Arc::new(network), parameters, recipe })
+        let components = path.join(components::FILE);
+        let components = components.exists().then(|| components::load(&components)).transpose()?;
+        Ok(Trained { path: file, network: Arc::new(network), parameters, recipe, components })
     }
 
     /// The data to use the model on: what is asked for, or what it was trained on.
@@ -45,7 +51,10 @@ impl Trained {
         let word = word.or(own).ok_or_else(|| {
             TrainError::Plan("a weight file does not say which data it is for: name a data set".to_string())
         })?;
-        let dataset = load(word, search)?;
+        let mut dataset = load(word, search)?;
+        if let Some(components) = &self.components {
+            dataset = components.apply(&dataset)?;
+        }
         if dataset.input() != self.network.input() || dataset.classes().len() != self.network.output().len() {
             return Err(TrainError::Plan(format!(
                 "the model takes inputs of shape {} and knows {} classes, `{word}` has {} and {}",

@@ -55,6 +55,19 @@ pub fn squared_norm(values: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest.iter().map(|value| value * value).sum::<f32>()
 }
 
+/// Sum of squares in double precision, for norms of vectors so long that partial sums of single precision would show.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn squared_norm_double(values: &[f32]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<32>();
+    let mut sums = [0.0f64; 32];
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(*value) * f64::from(*value);
+        }
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>()
+}
+
 /// Inner product.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 pub fn dot(left: &[f32], right: &[f32]) -> f32 {

@@ -392,3 +392,25 @@ fn examples_left_out_of_a_block_are_not_added_and_others_only_once() {
     assert!(outcome.excluded.iter().all(|excluded| excluded.place == "the gradient of `0.weight`"));
     assert!(relative_error(&found, &expected) < 1e-5);
 }
+
+#[test]
+fn sums_left_apart_are_added_up_on_the_way() {
+    let setting = image_setting(vec![]);
+    let examples = setting.batch(0..setting.examples());
+    let expected = clipped(&setting, cores(), 4, 1);
+    let mut engine = setting.engine(Purpose::PerExample, cores(), 4);
+    engine.weighted_sum_apart(&setting.parameters, &examples, LOSS, 1, &clip).unwrap();
+    engine.for_each_chunk(&|_, chunk: &mut [f32]| chunk.iter_mut().for_each(|value| *value *= 2.0));
+    let doubled: Vec<f32> = expected.iter().map(|value| 2.0 * value).collect();
+    assert_eq!(engine.gradient(), doubled);
+}
+
+#[test]
+#[should_panic(expected = "have not been added up")]
+fn sums_left_apart_are_not_handed_out() {
+    let setting = image_setting(vec![]);
+    let examples = setting.batch(0..setting.examples());
+    let mut engine = setting.engine(Purpose::PerExample, 1, 4);
+    engine.weighted_sum_apart(&setting.parameters, &examples, LOSS, 1, &clip).unwrap();
+    engine.gradient();
+}

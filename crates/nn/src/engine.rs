@@ -66,6 +66,8 @@ pub struct Engine {
     capacity: usize,
     /// Whether a layer must see the whole batch at once.
     mixes: bool,
+    /// Whether the threads' sums have yet to be added up.
+    apart: bool,
 }
 
 impl Engine {
@@ -101,7 +103,7 @@ impl Engine {
             .map_err(|error| Error::Options(format!("threads: {error}")))?;
         let workers = (0..threads).map(|_| Worker::new(&network, &plan, options.purpose, capacity)).collect();
         let prepared = buffer(plan.prepared_len);
-        Ok(Engine { network, options, plan, pool, workers, prepared, capacity, mixes })
+        Ok(Engine { network, options, plan, pool, workers, prepared, capacity, mixes, apart: false })
     }
 
     /// The network.
@@ -122,7 +124,9 @@ impl Engine {
         loss: Loss,
         seed: u64,
     ) -> Result<Outcome> {
-        self.step(parameters, examples, loss, seed, None, Task::Plain)
+        let outcome = self.step(parameters, examples, loss, seed, None, Task::Plain)?;
+        self.reduce();
+        Ok(outcome)
     }
 
     /// Adds up the gradients of all examples, each tensor of each example times the factor that `weigh` gives it.
@@ -133,6 +137,21 @@ impl Engine {
     /// The layers' short cuts to norms are for single examples, so with several views every record's gradient is written
     /// out. The first such step lays out the memory anew.
     pub fn weighted_sum(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        weigh: &Weigh,
+    ) -> Result<Outcome> {
+        let outcome = self.weighted_sum_apart(parameters, examples, loss, seed, weigh)?;
+        self.reduce();
+        Ok(outcome)
+    }
+
+    /// The same as [`Engine::weighted_sum`], for a caller that goes on with [`Engine::for_each_chunk`]: the threads' sums
+    /// are added up there, in one pass over memory, and [`Engine::gradient`] is not to be had before.
+    pub fn weighted_sum_apart(
         &mut self,
         parameters: &[f32],
         examples: &dyn Examples,
@@ -154,7 +173,9 @@ impl Engine {
         seed: u64,
         visit: &Visit,
     ) -> Result<Outcome> {
-        self.step(parameters, examples, loss, seed, None, Task::Visit(visit))
+        let outcome = self.step(parameters, examples, loss, seed, None, Task::Visit(visit))?;
+        self.reduce();
+        Ok(outcome)
     }
 
     /// The same as [`Engine::weighted_sum`], with hooks around every layer, for examples with one view each.
@@ -177,7 +198,9 @@ impl Engine {
                 "hooks: they see single examples, not records of {views} views; use one view of each"
             )));
         }
-        self.step(parameters, examples, loss, seed, Some(hooks), Task::Weighted(weigh))
+        let outcome = self.step(parameters, examples, loss, seed, Some(hooks), Task::Weighted(weigh))?;
+        self.reduce();
+        Ok(outcome)
     }
 
     /// The network's outputs for all examples, one after the other.
@@ -221,17 +244,30 @@ impl Engine {
     }
 
     /// The sum of the last step.
+    ///
+    /// # Panics
+    /// If the last step left the threads' sums apart.
     pub fn gradient(&self) -> &[f32] {
+        assert!(!self.apart, "the threads' sums have not been added up yet");
         &self.workers[0].gradient
     }
 
     /// Works on the sum in place, in parallel: `work(first, chunk)` for every chunk that starts at coordinate `first`.
     pub fn for_each_chunk(&mut self, work: &(dyn Fn(usize, &mut [f32]) + Sync)) {
-        let gradient = &mut self.workers[0].gradient;
+        let (apart, (first, others)) =
+            (self.apart, self.workers.split_first_mut().expect("at least one thread"));
         self.pool.install(|| {
-            let chunks = gradient.par_chunks_mut(CHUNK).enumerate();
-            chunks.for_each(|(index, chunk)| work(index * CHUNK, chunk));
+            first.gradient.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
+                if apart {
+                    // In the order of the threads, so that the same number of threads gives the same bits.
+                    for other in others.iter() {
+                        add(chunk, &other.gradient[index * CHUNK..][..chunk.len()]);
+                    }
+                }
+                work(index * CHUNK, chunk);
+            });
         });
+        self.apart = false;
     }
 
     fn check_purpose(&self, wanted: Purpose) -> Result<()> {
@@ -304,7 +340,7 @@ impl Engine {
                 .enumerate()
                 .for_each(|(index, worker)| worker.run(&step, task, share(records, threads, index), None));
         });
-        self.reduce();
+        self.apart = true;
         let mut outcome = Outcome::default();
         for worker in &mut self.workers {
             outcome.loss += worker.loss;
@@ -329,18 +365,9 @@ impl Engine {
         }
     }
 
-    /// Adds the threads' sums to the first, in order.
+    /// Adds the threads' sums to the first.
     fn reduce(&mut self) {
-        let Some((first, others)) = self.workers.split_first_mut() else {
-            return;
-        };
-        self.pool.install(|| {
-            first.gradient.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
-                for other in others.iter() {
-                    add(chunk, &other.gradient[index * CHUNK..][..chunk.len()]);
-                }
-            });
-        });
+        self.for_each_chunk(&|_, _| {});
     }
 }
 

@@ -64,14 +64,19 @@ impl<'a> Factors<'a> {
         Factors { values: Some(values), batch, first: 0, last: batch }
     }
 
+    /// The same for a block of the examples, which count from its first on.
+    pub fn block(values: &'a [f32], batch: usize, examples: Range<usize>) -> Self {
+        Factors { values: Some(&values[examples.start..]), batch, first: 0, last: examples.len() }
+    }
+
     /// The examples that take part.
     pub fn examples(&self) -> Range<usize> {
         self.first..self.last
     }
 
-    /// The factors of one tensor, by example of the micro-batch; `None` if all are one.
+    /// The factors of one tensor, by example; `None` if all are one.
     pub fn of(&self, tensor: usize) -> Option<&'a [f32]> {
-        self.values.map(|values| &values[tensor * self.batch..(tensor + 1) * self.batch])
+        self.values.map(|values| &values[tensor * self.batch..][..self.last])
     }
 
     /// The factor of one tensor and example.
@@ -177,6 +182,13 @@ pub trait Layer: Send + Sync {
     /// micro-batch before left there.
     fn tape_len(&self, _pass: &Pass) -> usize {
         0
+    }
+
+    /// Whether [`Purpose::PerExample`] takes norms and sum for a block of examples at a time, before the next block's: so
+    /// that large gradients are still in cache when their factors are known. The tape then has room for one block, and
+    /// holds nothing but what `squared_norms` leaves for `accumulate`.
+    fn sums_in_blocks(&self) -> bool {
+        false
     }
 
     /// Values of scratch memory for any one call.

@@ -2,6 +2,7 @@
 //!
 //! This crate knows nothing of privacy.
 
+mod blocks;
 pub mod buffer;
 pub mod config;
 pub mod engine;

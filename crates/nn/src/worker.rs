@@ -138,7 +138,8 @@ impl Worker {
             self.exclude_inputs(step, pass);
         }
         // An example that is not finite is replaced by zeros and the micro-batch runs again without it: rare, and no
-        // layer has to know.
+        // layer has to know. Examples do not see each other, so what blocks before it have added stays valid.
+        let mut added = 0;
         loop {
             self.space.forward(step, pass);
             if let Task::Evaluate = task {
@@ -148,9 +149,11 @@ impl Worker {
                 continue;
             }
             self.space.backward(step, pass);
-            if self.purpose == Purpose::PerExample {
+            if let (Purpose::PerExample, Task::Weighted(weigh)) = (self.purpose, task) {
                 self.space.norms(step, pass, &mut self.norms);
-                if self.exclude_norms(step, pass) {
+                if self.exclude_norms(step, pass, 0..pass.batch)
+                    || !self.blocks(step, pass, weigh, &mut added)
+                {
                     continue;
                 }
             }
@@ -163,8 +166,7 @@ impl Worker {
                 self.space.accumulate(step, pass, ones, &mut self.gradient);
             }
             Task::Weighted(weigh) if step.views > 1 => self.weigh_records(step, pass, weigh),
-            Task::Weighted(weigh) => {
-                self.weigh(step, pass, weigh);
+            Task::Weighted(_) => {
                 let factors = |tensors: Range<usize>| {
                     let range = tensors.start * pass.batch..tensors.end * pass.batch;
                     Factors::weighted(&self.factors[range], pass.batch)
@@ -217,14 +219,30 @@ impl Worker {
         found
     }
 
-    /// Leaves out the examples whose gradient is not finite; whether there were any.
+    /// Weighs the examples from `added` on block by block, and adds their gradients in the layers that sum in blocks.
+    ///
+    /// Stops before a block of which examples had to be left out just now, and returns whether there was none.
+    fn blocks(&mut self, step: &Step, pass: &Pass, weigh: &Weigh, added: &mut usize) -> bool {
+        for examples in self.space.blocks.from(*added, pass.batch) {
+            self.space.block_norms(step, pass, examples.clone(), &mut self.norms);
+            if self.exclude_norms(step, pass, examples.clone()) {
+                return false;
+            }
+            self.weigh(step, pass, examples.clone(), weigh);
+            *added = examples.end;
+            self.space.accumulate_block(step, pass, examples, &self.factors, &mut self.gradient);
+        }
+        true
+    }
+
+    /// Leaves out those of the examples whose gradient is not finite; whether there were any.
     ///
     /// An example left out before is not looked at again: zeros stand in its place, and if even they have no finite
     /// gradient, then the parameters are at fault and no data.
-    fn exclude_norms(&mut self, step: &Step, pass: &Pass) -> bool {
+    fn exclude_norms(&mut self, step: &Step, pass: &Pass, examples: Range<usize>) -> bool {
         let parameters = step.network.parameters();
         let mut found = false;
-        for example in 0..pass.batch {
+        for example in examples {
             let bad = |tensor: &usize| !self.norms[tensor * pass.batch + example].is_finite();
             if self.excluded_here[example] {
                 continue;
@@ -238,10 +256,10 @@ impl Worker {
         found
     }
 
-    /// Asks for the factors of every example; those left out get zero.
-    fn weigh(&mut self, step: &Step, pass: &Pass, weigh: &Weigh) {
+    /// Asks for the factors of the examples; those left out get zero.
+    fn weigh(&mut self, step: &Step, pass: &Pass, examples: Range<usize>, weigh: &Weigh) {
         let tensors = step.network.parameters().len();
-        for example in 0..pass.batch {
+        for example in examples {
             for tensor in 0..tensors {
                 self.record_norms[tensor] = self.norms[tensor * pass.batch + example];
             }

@@ -1,5 +1,6 @@
 //! A thread's memory for one micro-batch, and the way through the network, forward and back.
 
+use crate::blocks::{Blocks, in_blocks};
 use crate::buffer::{Buffer, buffer};
 use crate::examples::Examples;
 use crate::hooks::{Hooks, Place};
@@ -29,19 +30,21 @@ pub(crate) struct Step<'a> {
 pub(crate) struct Workspace {
     pub values: Vec<Buffer>,
     pub gradients: Vec<Buffer>,
-    tapes: Vec<Buffer>,
-    scratch: Buffer,
+    pub tapes: Vec<Buffer>,
+    pub scratch: Buffer,
+    pub blocks: Blocks,
     spare: Buffer,
 }
 
 impl Workspace {
     pub fn new(network: &Network, plan: &Plan, purpose: Purpose, capacity: usize) -> Workspace {
         let pass = Pass { batch: capacity, purpose, seed: 0, first_example: 0 };
+        let blocks = Blocks::new(network, &pass);
         let (mut tapes, mut scratch) = (Vec::new(), 0);
         for node in network.nodes() {
             let mut tape = 0;
             if let Operation::Layer(layer) = &node.operation {
-                tape = layer.tape_len(&pass);
+                tape = blocks.tape_len(layer.as_ref(), &pass);
                 scratch = scratch.max(layer.scratch_len(&pass));
             }
             tapes.push(buffer(tape));
@@ -57,6 +60,7 @@ impl Workspace {
             gradients: buffers(trains),
             tapes,
             scratch: buffer(scratch),
+            blocks,
             spare: buffer(if trains { spare.unwrap_or(0) * capacity } else { 0 }),
         }
     }
@@ -205,7 +209,8 @@ impl Workspace {
         }
     }
 
-    /// Squared norms of all tensors and examples: `norms[tensor * batch + example]`.
+    /// Squared norms of all tensors and examples: `norms[tensor * batch + example]`. Those of layers that sum in blocks
+    /// are left at zero.
     pub fn norms(&mut self, step: &Step, pass: &Pass, norms: &mut [f32]) {
         let batch = pass.batch;
         for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
@@ -215,6 +220,10 @@ impl Workspace {
                 continue;
             };
             if norms.is_empty() {
+                continue;
+            }
+            if in_blocks(layer.as_ref(), pass) {
+                norms.fill(0.0);
                 continue;
             }
             let input = plan.tap.unwrap_or(plan.inputs[0]);
@@ -228,7 +237,7 @@ impl Workspace {
         }
     }
 
-    /// Adds the factored gradients of all layers to `gradient`.
+    /// Adds the factored gradients of all layers to `gradient`, but for those that sum in blocks.
     pub fn accumulate<'f>(
         &mut self,
         step: &Step,
@@ -241,7 +250,7 @@ impl Workspace {
             let (Some(plan), Operation::Layer(layer)) = (plan, &node.operation) else {
                 continue;
             };
-            if node.tensors.is_empty() {
+            if node.tensors.is_empty() || in_blocks(layer.as_ref(), pass) {
                 continue;
             }
             let input = plan.tap.unwrap_or(plan.inputs[0]);

@@ -356,3 +356,61 @@ fn networks_that_do_not_fit_are_refused_with_the_reason() {
         Arc::new(Network::new(image, &[stretch(0, 0).into()]).unwrap()).output() == Shape::image(2, 6, 6)
     );
 }
+
+/// A convolution with gradients so large that every example is a block of its own.
+fn block_setting(examples: usize) -> Setting {
+    let layers = vec![
+        conv(96).into(),
+        Activation::Tanh.into(),
+        LayerConfig::GlobalAveragePool.into(),
+        LayerConfig::Flatten.into(),
+        dense(3).into(),
+    ];
+    Setting::layers(Shape::image(96, 12, 12), layers, examples)
+}
+
+#[test]
+fn blocks_give_every_example_its_own_gradient() {
+    common::check(&block_setting(5));
+}
+
+#[test]
+fn examples_left_out_of_a_block_are_not_added_and_others_only_once() {
+    let mut setting = block_setting(1);
+    let weight = setting.network.parameters()[0].range.clone();
+    // Without weights the outputs do not depend on the inputs, and large ones show in this layer's gradient only.
+    setting.parameters[weight].fill(0.0);
+    let width = setting.network.input().len();
+    let mut inputs: Vec<f32> = (0..9 * width).map(|index| ((index * 29) % 31) as f32 / 15.0).collect();
+    let bad = [1, 5, 6];
+    for example in bad {
+        inputs[example * width..][..width].fill(1e25);
+    }
+    let (outcome, found, expected) = with_and_without(&setting, &inputs, &bad);
+    let excluded: Vec<usize> = outcome.excluded.iter().map(|excluded| excluded.example).collect();
+    assert_eq!(excluded, bad);
+    assert!(outcome.excluded.iter().all(|excluded| excluded.place == "the gradient of `0.weight`"));
+    assert!(relative_error(&found, &expected) < 1e-5);
+}
+
+#[test]
+fn sums_left_apart_are_added_up_on_the_way() {
+    let setting = image_setting(vec![]);
+    let examples = setting.batch(0..setting.examples());
+    let expected = clipped(&setting, cores(), 4, 1);
+    let mut engine = setting.engine(Purpose::PerExample, cores(), 4);
+    engine.weighted_sum_apart(&setting.parameters, &examples, LOSS, 1, &clip).unwrap();
+    engine.for_each_chunk(&|_, chunk: &mut [f32]| chunk.iter_mut().for_each(|value| *value *= 2.0));
+    let doubled: Vec<f32> = expected.iter().map(|value| 2.0 * value).collect();
+    assert_eq!(engine.gradient(), doubled);
+}
+
+#[test]
+#[should_panic(expected = "have not been added up")]
+fn sums_left_apart_are_not_handed_out() {
+    let setting = image_setting(vec![]);
+    let examples = setting.batch(0..setting.examples());
+    let mut engine = setting.engine(Purpose::PerExample, 1, 4);
+    engine.weighted_sum_apart(&setting.parameters, &examples, LOSS, 1, &clip).unwrap();
+    engine.gradient();
+}

@@ -42,6 +42,6 @@ pub fn clip<'a>(
         rule.factors(squared_norms, factors);
         assert!(bounds.hold(squared_norms, factors), "the clip rule broke its own bounds");
     };
-    let outcome = engine.weighted_sum(parameters, examples, loss, seed, &weigh)?;
+    let outcome = engine.weighted_sum_apart(parameters, examples, loss, seed, &weigh)?;
     Ok((Clipped { engine, bounds }, Unprotected(outcome)))
 }

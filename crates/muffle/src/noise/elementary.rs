@@ -6,8 +6,9 @@
 //!
 //! # Guarantee
 //!
-//! Only additions, multiplications, square roots and conversions that IEEE 754 defines to the bit, and no fused
-//! multiply-add: every processor, with or without vector instructions, gets the same bits.
+//! Only operations that IEEE 754 defines to the bit, fused multiply-add among them, and none that the compiler may fuse on
+//! its own: every processor, with or without vector instructions, gets the same bits. One without fused multiply-add
+//! computes it by other means and takes much longer.
 
 /// −ln u of the 64-bit uniform number u = (bits + ½) / 2⁶⁴, with relative error below 2⁻²¹ everywhere.
 ///
@@ -19,7 +20,7 @@ pub(super) fn negative_logarithm(high: u32, low: u32) -> f32 {
     let upper_half = (high as i32) >> 31;
     let high = ((high as i32) ^ upper_half) as f32;
     let low = (low ^ upper_half as u32) as f32;
-    let folded = (high + (low + 0.5) * EXPONENT_MINUS_32) * EXPONENT_MINUS_32;
+    let folded = (low + 0.5).mul_add(EXPONENT_MINUS_32, high) * EXPONENT_MINUS_32;
     let uniform = if upper_half != 0 { 1.0 - folded } else { folded };
 
     // uniform = mantissa · 2^exponent with mantissa in [√½, √2).
@@ -29,20 +30,20 @@ pub(super) fn negative_logarithm(high: u32, low: u32) -> f32 {
     // Close to one the mantissa has lost the digits that the folded number still has.
     let x = if upper_half != 0 && exponent == 0 { -folded } else { mantissa - 1.0 };
 
-    let mut series = 7.037_683_6e-2;
-    series = series * x - 1.151_461e-1;
-    series = series * x + 1.167_699_87e-1;
-    series = series * x - 1.242_014_1e-1;
-    series = series * x + 1.424_932_3e-1;
-    series = series * x - 1.666_805_8e-1;
-    series = series * x + 2.000_071_5e-1;
-    series = series * x - 2.499_999_4e-1;
-    series = series * x + 3.333_333e-1;
+    let mut series: f32 = 7.037_683_6e-2;
+    series = series.mul_add(x, -1.151_461e-1);
+    series = series.mul_add(x, 1.167_699_87e-1);
+    series = series.mul_add(x, -1.242_014_1e-1);
+    series = series.mul_add(x, 1.424_932_3e-1);
+    series = series.mul_add(x, -1.666_805_8e-1);
+    series = series.mul_add(x, 2.000_071_5e-1);
+    series = series.mul_add(x, -2.499_999_4e-1);
+    series = series.mul_add(x, 3.333_333e-1);
     let square = x * x;
     let exponent = exponent as f32;
     // ln 2 in two parts, the first short enough for an exact product with the exponent.
-    let small = (series * x * square + exponent * -2.121_944_4e-4) - 0.5 * square;
-    -((x + small) + exponent * (355.0 / 512.0))
+    let small = series.mul_add(x, -0.5).mul_add(square, exponent * -2.121_944_4e-4);
+    -exponent.mul_add(355.0 / 512.0, x + small)
 }
 
 /// Cosine and sine of the angle (bits + ½) / 2³² of a turn, with absolute error below 2⁻²³.
@@ -54,15 +55,15 @@ pub(super) fn circle(bits: u32) -> (f32, f32) {
     let x = (rest as f32 + 0.5) * RADIANS;
     let square = x * x;
 
-    let mut sine = -1.951_529_6e-4;
-    sine = sine * square + 8.332_161e-3;
-    sine = sine * square - 1.666_665_5e-1;
-    let sine = sine * square * x + x;
+    let mut sine: f32 = -1.951_529_6e-4;
+    sine = sine.mul_add(square, 8.332_161e-3);
+    sine = sine.mul_add(square, -1.666_665_5e-1);
+    let sine = (sine * square).mul_add(x, x);
 
-    let mut cosine = 2.443_315_7e-5;
-    cosine = cosine * square - 1.388_731_6e-3;
-    cosine = cosine * square + 4.166_664_6e-2;
-    let cosine = cosine * square * square - 0.5 * square + 1.0;
+    let mut cosine: f32 = 2.443_315_7e-5;
+    cosine = cosine.mul_add(square, -1.388_731_6e-3);
+    cosine = cosine.mul_add(square, 4.166_664_6e-2);
+    let cosine = cosine.mul_add(square, -0.5).mul_add(square, 1.0);
 
     let (cosine, sine) = if quarter & 1 != 0 { (sine, cosine) } else { (cosine, sine) };
     let cosine_sign = quarter.wrapping_add(1) >> 1 << 31;

@@ -219,7 +219,7 @@ fn box_muller(blocks: &[[u8; 64]], low_halves: &[[u8; 64]], normals: &mut [f32])
             // SAFETY: the processor has the instructions that the function was compiled for.
             return unsafe { box_muller_avx512(blocks, low_halves, normals) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has the instructions that the function was compiled for.
             return unsafe { box_muller_avx2(blocks, low_halves, normals) };
         }
@@ -234,7 +234,7 @@ fn box_muller_avx512(blocks: &[[u8; 64]], low_halves: &[[u8; 64]], normals: &mut
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn box_muller_avx2(blocks: &[[u8; 64]], low_halves: &[[u8; 64]], normals: &mut [f32]) {
     box_muller_portable(blocks, low_halves, normals);
 }
@@ -269,7 +269,7 @@ mod tests {
         box_muller_portable(blocks, low_halves, &mut portable);
         assert_eq!(dispatched.map(f32::to_bits), portable.map(f32::to_bits));
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has the instructions that the function was compiled for.
             unsafe { box_muller_avx2(blocks, low_halves, &mut dispatched) };
             assert_eq!(dispatched.map(f32::to_bits), portable.map(f32::to_bits));

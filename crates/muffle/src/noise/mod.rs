@@ -21,6 +21,8 @@
 //! ([`draws`](GaussianNoise::draws)) so that it does not reveal which random bits made it. This makes the known
 //! attacks impractical; it is not a proof about floating-point numbers.
 
+#[cfg(target_arch = "x86_64")]
+mod eight_blocks;
 mod elementary;
 mod gaussian;
 mod key;

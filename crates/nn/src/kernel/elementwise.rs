@@ -20,6 +20,17 @@ pub fn add_scaled(target: &mut [f32], factor: f32, source: &[f32]) {
     }
 }
 
+/// `target += factors[0] · sources[0] + factors[1] · sources[1]`, with one read and write of the target for both.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
+pub fn add_two_scaled(target: &mut [f32], factors: [f32; 2], sources: [&[f32]; 2]) {
+    let [first, second] = sources;
+    assert_eq!(target.len(), first.len());
+    assert_eq!(target.len(), second.len());
+    for ((target, first), second) in target.iter_mut().zip(first).zip(second) {
+        *target += factors[0] * first + factors[1] * second;
+    }
+}
+
 /// `target = factor · source`.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
 pub fn scale_into(target: &mut [f32], factor: f32, source: &[f32]) {

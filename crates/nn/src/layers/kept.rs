@@ -1,6 +1,6 @@
 //! Gradients kept on the tape: a weight's and a bias's, for every example.
 
-use crate::kernel::elementwise::add_scaled;
+use crate::kernel::elementwise::{add_scaled, add_two_scaled};
 use crate::layer::Factors;
 
 /// Where the gradients of a layer with a weight and, perhaps, a bias lie.
@@ -27,11 +27,21 @@ impl Kept<'_> {
     /// Adds the gradients, each times its factor.
     pub fn accumulate(&self, factors: Factors, gradient: &mut [f32]) {
         let (weight_sum, bias_sum) = gradient.split_at_mut(self.weight_len);
-        for example in factors.examples() {
-            let (weight, bias) = self.of(example);
-            add_scaled(weight_sum, factors.at(0, example), weight);
+        let examples = factors.examples();
+        for first in examples.clone().step_by(2) {
+            let (weight, bias) = self.of(first);
+            if first + 1 == examples.end {
+                add_scaled(weight_sum, factors.at(0, first), weight);
+                if self.bias_len > 0 {
+                    add_scaled(bias_sum, factors.at(1, first), bias);
+                }
+                continue;
+            }
+            let (next_weight, next_bias) = self.of(first + 1);
+            let both = |tensor| [factors.at(tensor, first), factors.at(tensor, first + 1)];
+            add_two_scaled(weight_sum, both(0), [weight, next_weight]);
             if self.bias_len > 0 {
-                add_scaled(bias_sum, factors.at(1, example), bias);
+                add_two_scaled(bias_sum, both(1), [bias, next_bias]);
             }
         }
     }

@@ -112,6 +112,10 @@ impl Layer for WinogradConv2d {
         if self.keeps(pass) { pass.batch * self.kept_len() } else { 0 }
     }
 
+    fn sums_in_blocks(&self) -> bool {
+        !self.gram
+    }
+
     fn scratch_len(&self, _pass: &Pass) -> usize {
         let gram = if self.gram { patch_gram::scratch_len(&self.window, 1) } else { 0 };
         (self.winograd.scratch_len() * LANES).max(gram).max(self.outputs)

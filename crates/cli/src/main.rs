@@ -5,6 +5,7 @@ mod bench;
 mod calibrate;
 mod data;
 mod evaluate;
+mod methods;
 mod model_arguments;
 mod plot;
 mod predict;
@@ -34,6 +35,7 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     Data(data::Arguments),
     Evaluate(evaluate::Arguments),
+    Methods(methods::Arguments),
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
     Train(train::Arguments),
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Calibrate(command) => command.run(),
         Command::Data(arguments) => data::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Methods(arguments) => methods::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),

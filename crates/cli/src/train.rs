@@ -4,6 +4,7 @@ use crate::CommandResult;
 use crate::progress::Display;
 use clap::Args;
 use muffle::data::{Dataset, Search, load};
+use muffle::methods::{self, Mode};
 use muffle::train::certificate::REPRODUCIBLE;
 use muffle::train::estimate::estimate;
 use muffle::train::{DataShape, Plan, Recipe, RunFolder, Status, Summary, clock, recipes, resume, start};
@@ -35,6 +36,12 @@ pub struct Arguments {
     /// The privacy to reach and not to exceed
     #[arg(long, value_name = "EPSILON")]
     epsilon: Option<f64>,
+    /// Published method with its usual settings: see `muffle methods`
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
+    /// Form of the method: sound or as-published
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
     /// Data set: a published name or a path of your own
     #[arg(long, value_name = "DATA")]
     data: Option<String>,
@@ -51,7 +58,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     output: Option<PathBuf>,
     /// Continue the run in this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["settings", "epsilon", "data", "model", "seed", "dry_run"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["settings", "epsilon", "data", "model", "method", "mode", "seed", "dry_run"])]
     resume: Option<PathBuf>,
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
     #[arg(long, value_name = "DIR")]
@@ -82,9 +89,12 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         report(path, &plan, &summary, arguments.json);
         return Ok(());
     }
-    let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings())?;
+    let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings()?)?;
     recipe.threads = Some(recipe.threads.unwrap_or_else(cores));
     let (plan, dataset) = prepare(recipe, &search)?;
+    if plan.recipe.mode == Mode::AsPublished {
+        eprintln!("as published, not proved: {}", plan.method.breaks);
+    }
     if arguments.dry_run {
         return dry_run(&plan, arguments.json);
     }
@@ -98,15 +108,22 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 
 impl Arguments {
     /// Options are settings with a name of their own.
-    fn all_settings(&self) -> Vec<String> {
+    fn all_settings(&self) -> Outcome<Vec<String>> {
+        let mut settings = Vec::new();
+        if let Some(name) = &self.method {
+            settings.extend(methods::find(name)?.settings.iter().map(ToString::to_string));
+        }
         let named = [
+            ("method", self.method.clone()),
+            ("mode", self.mode.clone()),
             ("epsilon", self.epsilon.map(|value| value.to_string())),
             ("data", self.data.as_ref().map(|value| format!("{value:?}"))),
             ("model", self.model.as_ref().map(|value| format!("{value:?}"))),
             ("seed", self.seed.map(|value| value.to_string())),
         ];
         let named = named.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
-        named.chain(self.thread_setting()).chain(self.settings.clone()).collect()
+        settings.extend(named.chain(self.thread_setting()).chain(self.settings.clone()));
+        Ok(settings)
     }
 
     fn thread_setting(&self) -> Vec<String> {
@@ -154,7 +171,7 @@ fn planned_epsilon(plan: &Plan, events: &Event) -> Outcome<f64> {
 }
 
 fn dry_run(plan: &Plan, json: bool) -> CommandResult {
-    let events = plan.total_cost();
+    let events = plan.total_cost()?;
     let (epsilon, expected) = (planned_epsilon(plan, &events)?, estimate(plan)?);
     let recipe = &plan.recipe;
     if json {
@@ -235,7 +252,8 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
     if json {
         let mut object = json!({
             "test_accuracy": summary.test.accuracy, "test_loss": summary.test.loss,
-            "epsilon": certificate.proved.epsilon, "delta": certificate.delta,
+            "epsilon": certificate.proved.epsilon, "claimed_epsilon": certificate.claimed, "delta": certificate.delta,
+            "method": certificate.method, "mode": certificate.mode,
             "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
             "steps": summary.steps, "finished": finished, "examples_per_s": summary.examples_per_s,
             "seconds": summary.seconds, "run_dir": path, "reproducible": certificate.reproducible,
@@ -246,7 +264,11 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
         println!("{object}");
         return;
     }
-    let epsilon = certificate.proved.epsilon.map_or("infinite (not private)".to_string(), in_words);
+    let unproved = match certificate.claimed {
+        Some(claim) => format!("not proved (claimed: {})", in_words(claim)),
+        None => "infinite (not private)".to_string(),
+    };
+    let epsilon = certificate.proved.epsilon.map_or(unproved, in_words);
     println!("test accuracy  {:.2} %", 100.0 * summary.test.accuracy);
     println!(
         "epsilon        {epsilon} at delta {}, {}, by {}",

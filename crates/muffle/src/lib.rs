@@ -36,6 +36,7 @@ pub mod bench;
 pub mod clip;
 pub mod data;
 pub mod mechanism;
+pub mod methods;
 pub mod moving_average;
 pub mod noise;
 pub mod optimizer;

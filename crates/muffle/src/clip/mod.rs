@@ -4,12 +4,16 @@ mod allocation;
 mod bounds;
 mod flat;
 mod grouped;
+mod non_monotone;
+mod normalised;
 mod per_layer;
 
 pub use allocation::Allocation;
 pub use bounds::Bounds;
 pub use flat::Flat;
 pub use grouped::Grouped;
+pub use non_monotone::NonMonotone;
+pub use normalised::Normalised;
 pub use per_layer::PerLayer;
 
 /// Decides, for one record at a time, the factor of each of its gradient's tensors.

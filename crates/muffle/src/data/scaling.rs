@@ -17,6 +17,11 @@ impl Scaling {
         Scaling { channels: vec![(1.0, 0.0)], about: about.to_string() }
     }
 
+    /// Values times a constant.
+    pub fn times(factor: f64, about: &str) -> Scaling {
+        Scaling { channels: vec![(factor as f32, 0.0)], about: about.to_string() }
+    }
+
     /// `(value / divisor - mean) / deviation` with published constants, one pair for each channel.
     pub fn standard(divisor: f64, channels: &[(f64, f64)], source: &str) -> Scaling {
         let about = match channels {

@@ -76,10 +76,14 @@
 
 mod clipped;
 mod clipped_l1;
+mod counted;
+mod published;
 mod runs;
 
 pub use clipped::{Clipped, clip};
 pub use clipped_l1::{ClippedL1, clip_l1};
+pub use counted::{Count, Counted, clip_and_count};
+pub use published::{Unbounded, visit_unbounded, weigh_unbounded};
 
 use crate::clip::Allocation;
 use crate::noise::{GaussianNoise, Key, LaplaceNoise, Purpose, Stream};
@@ -95,13 +99,19 @@ pub struct Unprotected(pub Outcome);
 
 /// A gradient that went through noise: free to use (R9).
 pub struct Released<'a> {
-    engine: &'a Engine,
+    engine: &'a mut Engine,
 }
 
 impl Released<'_> {
     /// The noisy mean gradient.
     pub fn gradient(&self) -> &[f32] {
         self.engine.gradient()
+    }
+
+    /// Scales the gradient, for instance back to a length: post-processing (R9).
+    pub fn scale(&mut self, factor: f32) {
+        self.engine
+            .for_each_chunk(&|_, chunk: &mut [f32]| chunk.iter_mut().for_each(|value| *value *= factor));
     }
 
     /// The threads that made it, for the work behind it.
@@ -200,6 +210,80 @@ impl Mechanism {
         (Released { engine }, event(noise_multiplier, Event::gaussian))
     }
 
+    /// Releases a clipped sum together with counts of the same records, as one Gaussian mechanism.
+    ///
+    /// The counts get noise of standard deviation `count_deviation`; the sum gets as much as is needed for the whole to
+    /// have the given multiplier.
+    ///
+    /// # Source
+    /// Andrew et al. 2021, "Differentially private learning with adaptive clipping", section 3.
+    ///
+    /// # Guarantee
+    /// Scaled by their deviations, sum and counts together move by at most 1/`noise_multiplier`: one Gaussian mechanism
+    /// with that multiplier.
+    ///
+    /// # Panics
+    /// As [`release`](Mechanism::release), or if the counts alone cost more than the multiplier allows: see
+    /// [`share_of_sum`].
+    pub fn release_with_counts<'a>(
+        &mut self,
+        clipped: Clipped<'a>,
+        counted: Counted,
+        noise_multiplier: f64,
+        count_deviation: f64,
+    ) -> (Released<'a>, Vec<f64>, Event) {
+        let share = share_of_sum(noise_multiplier, counted.bound, count_deviation)
+            .expect("the counts leave room for the sum");
+        // The first stream of statistics belongs to what comes before training.
+        let stream = Stream::new(Purpose::StatisticNoise, self.next_step + 1);
+        let mut noise = vec![0.0f32; counted.sums.len()];
+        GaussianNoise::new(&self.key, stream).draws(self.draws).add(0, count_deviation as f32, &mut noise);
+        let counts = counted.sums.iter().zip(noise).map(|(sum, noise)| sum + f64::from(noise)).collect();
+        let (released, _) = self.release(clipped, share);
+        (released, counts, Event::gaussian(noise_multiplier))
+    }
+
+    /// Adds noise of a scale that nobody vouches for, as a paper prints it, and divides by the public constant.
+    ///
+    /// # Guarantee
+    /// None: the event is the claim that is given, and its price is infinite.
+    ///
+    /// # Panics
+    /// If the claim is not one.
+    pub fn publish<'a>(
+        &mut self,
+        sum: Unbounded<'a>,
+        deviations: &[f32],
+        claim: Event,
+    ) -> (Released<'a>, Event) {
+        assert!(matches!(claim, Event::Claimed { .. }), "an unproved release is a claim");
+        let engine = sum.engine;
+        let ends: Vec<usize> = engine.network().parameters().iter().map(|tensor| tensor.range.end).collect();
+        let stream = self.next_stream();
+        let noise = GaussianNoise::new(&self.key, stream).draws(self.draws);
+        let share = 1.0 / self.divisor;
+        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            let (mut begin, last) = (first, first + chunk.len());
+            while begin < last {
+                let tensor = ends.partition_point(|end| *end <= begin);
+                let end = ends[tensor].min(last);
+                let values = &mut chunk[begin - first..end - first];
+                if deviations[tensor] > 0.0 {
+                    noise.add(begin as u64, deviations[tensor], values);
+                }
+                begin = end;
+            }
+            chunk.iter_mut().for_each(|value| *value *= share);
+        });
+        (Released { engine }, claim)
+    }
+
+    /// Noise of the next release, for papers that add it to every example; example `e` takes its coordinates from
+    /// `e` times the number of parameters on.
+    pub fn published_noise(&self) -> GaussianNoise {
+        GaussianNoise::new(&self.key, Stream::new(Purpose::StatisticNoise, self.next_step + 1))
+    }
+
     /// Adds Laplace noise of scale `noise_multiplier` times the threshold to every coordinate, once, and divides by the
     /// public constant.
     ///
@@ -236,6 +320,15 @@ impl Mechanism {
     }
 }
 
+/// The multiplier that is left for a sum when counts of this bound are released beside it; `None` if nothing is.
+///
+/// # Source
+/// Andrew et al. 2021: z⁻² = z_Δ⁻² + (bound/σ_b)².
+pub fn share_of_sum(noise_multiplier: f64, bound: f64, count_deviation: f64) -> Option<f64> {
+    let left = noise_multiplier.powi(-2) - (bound / count_deviation).powi(2);
+    Some(left.powf(-0.5)).filter(|share| *share > 0.0 && share.is_finite())
+}
+
 /// The event of a mechanism; without noise there is none.
 pub(crate) fn event(noise_multiplier: f64, mechanism: impl Fn(f64) -> Event) -> Event {
     if noise_multiplier > 0.0 { mechanism(noise_multiplier) } else { Event::NonPrivate }
@@ -244,7 +337,7 @@ pub(crate) fn event(noise_multiplier: f64, mechanism: impl Fn(f64) -> Event) -> 
 #[cfg(test)]
 impl<'a> Released<'a> {
     /// A gradient made up for a test of what comes after release.
-    pub(crate) fn made_up(engine: &'a Engine) -> Released<'a> {
+    pub(crate) fn made_up(engine: &'a mut Engine) -> Released<'a> {
         Released { engine }
     }
 }

@@ -77,7 +77,7 @@ fn momentum_by_hand() {
     {
         let mut parameters = [0.0; 3];
         for _ in 0..2 {
-            optimizer.step(&mut parameters, &Released::made_up(&engine), RATE);
+            optimizer.step(&mut parameters, &Released::made_up(&mut engine), RATE);
         }
         assert!(parameters.iter().all(|value| (value - expected).abs() < 1e-7), "{parameters:?}");
     }

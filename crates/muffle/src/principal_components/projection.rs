@@ -50,8 +50,9 @@ impl Projection {
         self.dimensions
     }
 
-    /// The same records, scaled as they were, then to unit length, as coordinates along the components. A record that is
-    /// not finite becomes zeros.
+    /// The same records, scaled as they were, then to unit length, as coordinates along the components; the coordinates are
+    /// read times the root of their number, so that each has about the size that networks expect. A record that is not
+    /// finite becomes zeros.
     pub fn apply(&self, dataset: &Dataset) -> Result<Dataset> {
         if dataset.input().len() != self.inputs {
             return Err(DataError::Description {
@@ -65,15 +66,17 @@ impl Projection {
             });
         }
         let about = format!(
-            "{}; then each record to unit length, then on {} principal components",
+            "{}; then each record to unit length, then on {} principal components, times the root of {}",
             dataset.scaling().about(),
+            self.dimensions,
             self.dimensions
         );
+        let scaling = Scaling::times((self.dimensions as f64).sqrt(), &about);
         Dataset::new(
             dataset.name(),
             Shape::Vector(self.dimensions),
             dataset.classes().to_vec(),
-            Scaling::identity(&about),
+            scaling,
             dataset.visibility(),
             self.project(&dataset.train()),
             self.project(&dataset.test()),

@@ -4,6 +4,7 @@ use super::choices::{ClipRule, Noise, SamplerChoice};
 use super::clock;
 use super::plan::Plan;
 use super::recipe::PrincipalComponents;
+use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::attacker::{Attack, best_attacks};
 use muffle_accounting::{Adjacency, Event, Standing, accountant};
@@ -95,6 +96,10 @@ pub struct Certificate {
     pub status: Status,
     /// The data.
     pub data: String,
+    /// The method.
+    pub method: String,
+    /// Its form.
+    pub mode: Mode,
     /// What a paper says without a proof that holds.
     pub claimed: Option<f64>,
     /// What the ledger proves.
@@ -162,7 +167,9 @@ impl Certificate {
             created: clock::now(),
             status,
             data: recipe.data.clone(),
-            claimed: None,
+            method: recipe.method.clone(),
+            mode: recipe.mode,
+            claimed: plan.claimed,
             proved: proved.unwrap_or_else(|| Proved {
                 epsilon: None,
                 delta: recipe.delta,

@@ -1,17 +1,18 @@
 //! From a recipe and the shape of its data to numbers: sample rate, steps, noise, epsilon.
 
-use super::choices::{NoiseKind, SamplerChoice, TimeUnit};
+use super::choices::{SamplerChoice, TimeUnit};
 use super::error::{Result, TrainError};
 use super::recipe::{ModelChoice, Recipe};
-use crate::clip::{Clip, Flat};
 use crate::data::{Dataset, Visibility};
+use crate::methods::{self, Blueprint, Entry, Method, Mode, Parameters};
 use crate::noise::Key;
 use crate::sampler::{Charges, Sampler};
 use muffle_accounting::calibrate::{self, Target};
+use muffle_accounting::moments::Moments;
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, AccountingError, Adjacency, Event};
 use muffle_nn::shape::Shape;
-use muffle_nn::{ModelDescription, Network, Purpose, models};
+use muffle_nn::{ModelDescription, Network, models};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +34,10 @@ pub struct Plan {
     pub noise_multiplier: f64,
     /// Which data sets are neighbours.
     pub adjacency: Adjacency,
+    /// The method, as a row of the table.
+    pub method: &'static Entry,
+    /// What the paper's argument gives for a form that is not proved.
+    pub claimed: Option<f64>,
 }
 
 /// What a record looks like to a plan, without the records.
@@ -84,6 +89,17 @@ impl Plan {
         let description = describe(&recipe.model, input)?;
         let network = Arc::new(description.network()?);
         check_shapes(&network, input, data.classes)?;
+        let method = methods::find(&recipe.method).map_err(TrainError::Plan)?;
+        if !method.modes.contains(&recipe.mode) {
+            return Err(TrainError::Plan(format!(
+                "method `{}` has no form `{}`: what was published is sound as it stands",
+                method.name,
+                recipe.mode.name()
+            )));
+        }
+        if !recipe.private && method.name != "dp-sgd" {
+            return Err(TrainError::Plan("private = false goes with method = \"dp-sgd\"".to_string()));
+        }
         let mut plan = Plan {
             sample_rate: recipe.batch_size as f64 / records as f64,
             steps: 0,
@@ -91,9 +107,11 @@ impl Plan {
             adjacency,
             description,
             network,
+            method,
+            claimed: None,
             recipe: recipe.clone(),
         };
-        plan.clip_rule(0)?;
+        plan.clip_factor(0)?;
         plan.settle(data.records)?;
         recipe.adjacency = Some(adjacency);
         recipe.records = Some(records);
@@ -119,7 +137,8 @@ impl Plan {
             delta: recipe.delta,
             adjacency: self.adjacency,
         });
-        let total = |noise: f64, steps: u64| self.run_cost(&*sampler, noise, steps);
+        let method = self.build_method()?;
+        let total = |noise: f64, steps: u64| self.run_cost(&*method, &*sampler, noise, steps);
         let (noise, steps) = match (noise, given, target) {
             (Some(noise), Some(steps), None) => (noise, steps),
             (Some(noise), Some(steps), Some(target)) => {
@@ -151,6 +170,9 @@ impl Plan {
                 ));
             }
         };
+        if recipe.mode == Mode::AsPublished {
+            self.claimed = Some(Moments.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon);
+        }
         (self.noise_multiplier, self.steps) = (noise, steps);
         Ok(())
     }
@@ -169,19 +191,27 @@ impl Plan {
         }
     }
 
-    /// The clip rule at a step.
-    pub fn clip_rule(&self, step: u64) -> Result<Box<dyn Clip>> {
-        if !self.recipe.private {
-            // Far above any gradient that is worth a step: nothing is clipped.
-            return Ok(Box::new(Flat::new(1e30)));
-        }
+    /// The factor on all thresholds at a step.
+    pub fn clip_factor(&self, step: u64) -> Result<f64> {
         let factor = self.recipe.clip_schedule.as_ref().map_or(1.0, |schedule| schedule.at(self.time(step)));
-        if !(factor > 0.0 && factor.is_finite()) {
-            return Err(TrainError::Plan(format!(
+        match factor > 0.0 && factor.is_finite() {
+            true => Ok(factor),
+            false => Err(TrainError::Plan(format!(
                 "clip_schedule gives {factor} at step {step}; it has to be positive"
-            )));
+            ))),
         }
-        self.recipe.clip.rule(&self.network, factor).map_err(TrainError::Plan)
+    }
+
+    /// The method, ready for the first step.
+    pub fn build_method(&self) -> Result<Box<dyn Method>> {
+        let parameters = Parameters::new(self.method, &self.recipe.parameters).map_err(TrainError::Plan)?;
+        let blueprint = Blueprint {
+            network: &self.network,
+            mode: self.recipe.mode,
+            recipe: &self.recipe,
+            parameters: &parameters,
+        };
+        (self.method.build)(&blueprint).map_err(TrainError::Plan)
     }
 
     /// The noise multiplier at a step.
@@ -193,13 +223,18 @@ impl Plan {
         self.recipe.noise_schedule.as_ref().map_or(1.0, |schedule| schedule.at(self.time(step)))
     }
 
-    /// What a step releases, before sampling.
-    pub fn event(&self, noise_multiplier: f64) -> Event {
-        match self.recipe.noise.kind {
-            _ if noise_multiplier == 0.0 => Event::NonPrivate,
-            NoiseKind::Gaussian => Event::gaussian(noise_multiplier),
-            NoiseKind::Laplace => Event::laplace(noise_multiplier),
-        }
+    /// What a step is charged for, before sampling: its release, or the claim of a form that is not proved.
+    pub fn event(&self, method: &dyn Method, step: u64) -> Event {
+        self.claim().unwrap_or_else(|| method.event(self.noise_multiplier_at(step)))
+    }
+
+    /// What stands in the ledger for a form that is not proved.
+    pub fn claim(&self) -> Option<Event> {
+        self.claimed.map(|epsilon| Event::Claimed {
+            source: self.method.paper.to_string(),
+            epsilon,
+            delta: self.recipe.delta,
+        })
     }
 
     /// What is spent before the first step.
@@ -210,40 +245,38 @@ impl Plan {
         })
     }
 
-    /// What the engine has to do.
-    pub fn purpose(&self) -> Purpose {
-        match self.recipe.noise.kind {
-            NoiseKind::Gaussian => Purpose::PerExample,
-            NoiseKind::Laplace => Purpose::Plain,
-        }
-    }
-
     /// What the whole run costs.
-    pub fn total_cost(&self) -> Event {
+    pub fn total_cost(&self) -> Result<Event> {
         let sampler = self.sampler(&Key::from_seed(0), self.recipe.records.unwrap_or_default() as usize);
-        self.run_cost(&*sampler, self.noise_multiplier, self.steps)
+        Ok(self.run_cost(&*self.build_method()?, &*sampler, self.noise_multiplier, self.steps))
     }
 
-    fn run_cost(&self, sampler: &dyn Sampler, noise: f64, steps: u64) -> Event {
+    fn run_cost(&self, method: &dyn Method, sampler: &dyn Sampler, noise: f64, steps: u64) -> Event {
         let mut total = Event::compose(self.preparation());
-        total.append(self.steps_cost(sampler, noise, 0..steps));
+        total.append(self.steps_cost(method, sampler, noise, 0..steps));
         total
     }
 
     /// What steps cost that begin without anything paid.
-    pub(super) fn steps_cost(&self, sampler: &dyn Sampler, noise: f64, steps: Range<u64>) -> Event {
+    pub(super) fn steps_cost(
+        &self,
+        method: &dyn Method,
+        sampler: &dyn Sampler,
+        noise: f64,
+        steps: Range<u64>,
+    ) -> Event {
         let mut total = Event::compose([]);
         if steps.is_empty() {
             return total;
         }
         if self.recipe.noise_schedule.is_none() {
             let periods = steps.end.div_ceil(sampler.period()) - steps.start / sampler.period();
-            total.append(sampler.amplify(self.event(noise)).repeated(periods));
+            total.append(sampler.amplify(method.event(noise)).repeated(periods));
             return total;
         }
         let mut charges = Charges::new();
         for step in steps {
-            let event = self.event(noise * self.noise_factor(step));
+            let event = method.event(noise * self.noise_factor(step));
             charges.charge(sampler, step, event).into_iter().for_each(|charge| total.append(charge));
         }
         total
@@ -346,8 +379,7 @@ mod tests {
     }
 
     fn price(plan: &Plan) -> f64 {
-        let sampler = plan.sampler(&Key::from_seed(0), DATA.records);
-        let event = plan.run_cost(&*sampler, plan.noise_multiplier, plan.steps);
+        let event = plan.total_cost().unwrap();
         Pld.epsilon(&event, plan.adjacency, plan.recipe.delta).unwrap().epsilon
     }
 

@@ -3,9 +3,11 @@
 use super::choices::{ClipRule, Noise, OptimizerChoice, SamplerChoice, Scheduled, TimeUnit, ViewsOfRecord};
 use super::error::{Result, TrainError};
 use super::keys;
+use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::Adjacency;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A network: a name, a model file, or layers written out.
@@ -42,6 +44,15 @@ pub struct Recipe {
     pub data: String,
     /// The network.
     pub model: ModelChoice,
+    /// The published method; `muffle methods` lists them.
+    #[serde(default = "method")]
+    pub method: String,
+    /// Its sound form, or the literal algorithm.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The method's own numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, f64>,
     /// Whether gradients are clipped and noised. Without privacy there is no epsilon.
     #[serde(default = "yes")]
     pub private: bool,
@@ -117,6 +128,10 @@ pub struct Recipe {
     /// Seconds between checkpoints; slow disks are given more.
     #[serde(default = "checkpoint_seconds")]
     pub checkpoint_seconds: f64,
+}
+
+fn method() -> String {
+    "dp-sgd".to_string()
 }
 
 fn yes() -> bool {

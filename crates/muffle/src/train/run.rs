@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
         let paid = ledger.paid_steps();
         let charges = match paid.checked_sub(1) {
             Some(last) if plan.recipe.seed.is_some() => {
-                Charges::resumed_at(session.sampler(), paid, plan.event(plan.noise_multiplier_at(last)))
+                Charges::resumed_at(session.sampler(), paid, session.event(last))
             }
             _ => Charges::new(),
         };
@@ -204,7 +204,7 @@ impl<'a> Run<'a> {
         }
         let mut event = Event::compose([]);
         for step in begin..end {
-            let release = self.plan.event(self.plan.noise_multiplier_at(step));
+            let release = self.session.event(step);
             if let Some(charge) = self.charges.charge(self.session.sampler(), step, release) {
                 event.append(charge);
             }
@@ -216,12 +216,9 @@ impl<'a> Run<'a> {
     fn take(&mut self, end: u64) -> Result<()> {
         while self.session.step() < end {
             let step = self.session.step();
+            let paid = self.session.event(step);
             let report = self.session.advance()?;
-            assert_eq!(
-                report.event,
-                self.plan.event(self.plan.noise_multiplier_at(step)),
-                "step {step} released something else than was paid for"
-            );
+            assert_eq!(report.event, paid, "step {step} released something else than was paid for");
             self.drawn += report.drawn;
             self.excluded += report.excluded;
         }
@@ -303,13 +300,15 @@ impl<'a> Run<'a> {
 /// One past the last step that the limit allows, counting what was lost in interruptions.
 fn affordable(plan: &Plan, session: &Session, ledger: &Ledger) -> Result<u64> {
     let (step, delta) = (session.step(), plan.recipe.delta);
-    let limit = plan.recipe.epsilon.filter(|_| plan.recipe.private && plan.recipe.seed.is_none());
+    let proved = plan.recipe.private && plan.claimed.is_none();
+    let limit = plan.recipe.epsilon.filter(|_| proved && plan.recipe.seed.is_none());
     let (Some(epsilon), false) = (limit, ledger.is_empty()) else {
         return Ok(plan.steps);
     };
     let after = |count: u64| {
         let mut total = ledger.total();
-        let steps = plan.steps_cost(session.sampler(), plan.noise_multiplier, step..step + count);
+        let steps =
+            plan.steps_cost(session.method(), session.sampler(), plan.noise_multiplier, step..step + count);
         total.append(steps);
         total
     };

@@ -1,12 +1,12 @@
 //! Training in memory: one private step after the other.
 
-use super::choices::NoiseKind;
 use super::error::Result;
 use super::evaluation::{Evaluation, Evaluator};
 use super::plan::Plan;
 use crate::State;
 use crate::data::{Dataset, Views};
-use crate::mechanism::{Mechanism, clip, clip_l1};
+use crate::mechanism::Mechanism;
+use crate::methods::{Method, Release, Step};
 use crate::moving_average::MovingAverage;
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::optimizer::Optimizer;
@@ -34,6 +34,7 @@ pub struct Session<'a> {
     engine: Engine,
     evaluator: Evaluator,
     sampler: Box<dyn Sampler>,
+    method: Box<dyn Method>,
     mechanism: Mechanism,
     optimizer: Box<dyn Optimizer>,
     parameters: Vec<f32>,
@@ -46,7 +47,8 @@ impl<'a> Session<'a> {
         let recipe = &plan.recipe;
         let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
         let parameters = initial_parameters(&plan.network, initial);
-        let options = Options { threads: recipe.threads, ..Options::new(plan.purpose()) };
+        let method = plan.build_method()?;
+        let options = Options { threads: recipe.threads, ..Options::new(method.purpose()) };
         Ok(Session {
             engine: Engine::new(plan.network.clone(), options)?,
             evaluator: Evaluator::new(plan.network.clone(), recipe.threads)?,
@@ -54,6 +56,7 @@ impl<'a> Session<'a> {
             optimizer: recipe.optimizer.optimizer(parameters.len()),
             average: recipe.moving_average.map(|decay| MovingAverage::new(&parameters, decay)),
             parameters,
+            method,
             mechanism: mechanism(plan, &key),
             plan,
             dataset,
@@ -71,6 +74,16 @@ impl<'a> Session<'a> {
         &*self.sampler
     }
 
+    /// What a step is charged for, before sampling.
+    pub fn event(&self, step: u64) -> Event {
+        self.plan.event(&*self.method, step)
+    }
+
+    /// The method.
+    pub(super) fn method(&self) -> &dyn Method {
+        &*self.method
+    }
+
     /// Draws records, clips and sums their gradients, adds noise, and moves the parameters.
     pub fn advance(&mut self) -> Result<StepReport> {
         let Session { plan, dataset, .. } = *self;
@@ -83,23 +96,18 @@ impl<'a> Session<'a> {
         let view = dataset.train().select(records);
         let batch = Views::new(view, recipe.augmentation.augmentation(), seed, 0, views);
 
-        let (loss, noise) = (Loss::SoftmaxCrossEntropy, plan.noise_multiplier_at(step));
-        let rule = plan.clip_rule(step)?;
-        let (released, event, unprotected) = match recipe.noise.kind {
-            NoiseKind::Gaussian => {
-                let (clipped, unprotected) =
-                    clip(&mut self.engine, &self.parameters, &batch, loss, seed, &*rule)?;
-                let (released, event) = self.mechanism.release(clipped, noise);
-                (released, event, unprotected)
-            }
-            NoiseKind::Laplace => {
-                let threshold = rule.bounds().sensitivity();
-                let (clipped, unprotected) =
-                    clip_l1(&mut self.engine, &self.parameters, &batch, loss, seed, threshold)?;
-                let (released, event) = self.mechanism.release_laplace(clipped, noise);
-                (released, event, unprotected)
-            }
-        };
+        let Release { gradient: released, event, unprotected } = self.method.release(Step {
+            engine: &mut self.engine,
+            mechanism: &mut self.mechanism,
+            parameters: &self.parameters,
+            examples: &batch,
+            loss: Loss::SoftmaxCrossEntropy,
+            seed,
+            noise_multiplier: plan.noise_multiplier_at(step),
+            clip_factor: plan.clip_factor(step)?,
+            number: step,
+            claim: plan.claim(),
+        })?;
         let learning_rate = recipe.learning_rate.at(plan.time(step)) as f32;
         self.optimizer.step(&mut self.parameters, &released, learning_rate);
         if let Some(average) = &mut self.average {
@@ -126,6 +134,7 @@ impl<'a> Session<'a> {
             state.extend(inner.into_iter().map(|(name, values)| (format!("{part}.{name}"), values)));
         };
         add("optimizer", self.optimizer.state());
+        add("method", self.method.state());
         if let Some(average) = &self.average {
             add("average", average.state());
         }
@@ -143,6 +152,7 @@ impl<'a> Session<'a> {
         };
         restore(state, "parameters", &mut self.parameters)?;
         self.optimizer.restore(&part("optimizer"))?;
+        self.method.restore(&part("method"))?;
         if let Some(average) = &mut self.average {
             average.restore(&part("average"))?;
         }

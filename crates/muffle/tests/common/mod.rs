@@ -8,9 +8,7 @@ use std::sync::Arc;
 pub const LOSS: Loss = Loss::SoftmaxCrossEntropy;
 
 /// Eight tensors of 12 to 3,200 values.
-const NETWORK: &str = r#"
-    input = [1, 12, 12]
-    layers = [
+pub const LAYERS: &str = r#"[
         { type = "conv2d", channels = 8, kernel = 5, stride = 2, padding = 2 },
         { type = "tanh" },
         { type = "conv2d", channels = 16, kernel = 5, stride = 2, padding = 2 },
@@ -19,8 +17,7 @@ const NETWORK: &str = r#"
         { type = "dense", features = 12 },
         { type = "tanh" },
         { type = "dense", features = 10 },
-    ]
-"#;
+    ]"#;
 
 /// A network with an engine and parameters.
 pub struct Setting {
@@ -31,7 +28,12 @@ pub struct Setting {
 
 impl Setting {
     pub fn new(purpose: muffle_nn::Purpose) -> Setting {
-        let network = Arc::new(ModelDescription::from_toml(NETWORK).unwrap().network().unwrap());
+        let network = Arc::new(
+            ModelDescription::from_toml(&format!("input = [1, 12, 12]\nlayers = {LAYERS}"))
+                .unwrap()
+                .network()
+                .unwrap(),
+        );
         let parameters = initial_parameters(&network, 1);
         let engine = Engine::new(network.clone(), Options::new(purpose)).unwrap();
         Setting { network, parameters, engine }

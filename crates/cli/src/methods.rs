@@ -1,0 +1,75 @@
+//! `muffle methods`: the published methods, and what became of their claims.
+
+use crate::CommandResult;
+use clap::Args;
+use muffle::methods::{Entry, METHODS, Mode, find};
+use serde_json::{Value, json};
+
+/// List the published methods with the verdict on their claims, or explain one.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle methods
+  muffle methods quantile-clip
+  muffle methods --json")]
+pub struct Arguments {
+    /// The method to explain
+    name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> CommandResult {
+    match (&arguments.name, arguments.json) {
+        (None, false) => list(),
+        (None, true) => METHODS.iter().for_each(|entry| println!("{}", object(entry))),
+        (Some(name), false) => explain(find(name)?),
+        (Some(name), true) => println!("{}", object(find(name)?)),
+    }
+    Ok(())
+}
+
+fn list() {
+    println!("{:<18} {:<5} {:<12} {:<20} idea", "name", "year", "published", "forms");
+    for entry in METHODS {
+        let forms: Vec<&str> = entry.modes.iter().copied().map(Mode::name).collect();
+        let (verdict, forms) = (entry.verdict.name(), forms.join(", "));
+        println!("{:<18} {:<5} {verdict:<12} {forms:<20} {}", entry.name, entry.year, entry.idea);
+    }
+}
+
+fn explain(entry: &Entry) {
+    println!("{}: {}\n{} ({})\n", entry.name, entry.idea, entry.paper, entry.year);
+    println!("published  {}", entry.verdict.name());
+    println!("made of    {}", entry.composes);
+    println!("a step     {}", entry.steps);
+    println!("proved     {}", entry.guarantee);
+    if !entry.breaks.is_empty() {
+        println!("breaks     {}", entry.breaks);
+    }
+    for parameter in entry.parameters {
+        println!(
+            "           --set parameters.{}={}  {}",
+            parameter.name, parameter.default, parameter.meaning
+        );
+    }
+    for setting in entry.settings {
+        println!("settings   --set '{setting}'");
+    }
+}
+
+fn object(entry: &Entry) -> Value {
+    let parameters: Vec<Value> = entry
+        .parameters
+        .iter()
+        .map(|parameter| {
+            json!({ "name": parameter.name, "default": parameter.default, "meaning": parameter.meaning })
+        })
+        .collect();
+    json!({
+        "name": entry.name, "paper": entry.paper, "year": entry.year, "idea": entry.idea,
+        "verdict": entry.verdict.name(), "modes": entry.modes, "composes": entry.composes, "steps": entry.steps,
+        "guarantee": entry.guarantee, "breaks": entry.breaks, "parameters": parameters, "settings": entry.settings,
+    })
+}

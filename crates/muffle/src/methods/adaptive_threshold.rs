@@ -1,0 +1,25 @@
+//! A threshold that follows a quantile of the norms, learned from noisy counts.
+
+/// The threshold of the next step.
+///
+/// It is kept in single precision, like everything that is saved between steps, so that a resumed run goes on exactly.
+///
+/// # Source
+/// Andrew et al. 2021, "Differentially private learning with adaptive clipping", equation 3: C ← C·exp(−η(b̃ − γ)).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AdaptiveThreshold {
+    pub value: f32,
+    /// η, how fast it follows.
+    pub rate: f64,
+    /// The smallest it can become.
+    pub floor: f64,
+}
+
+impl AdaptiveThreshold {
+    /// Moves by the noisy share of records within the threshold, less the share wanted: post-processing (R9).
+    pub fn follow(&mut self, excess: f64) {
+        let next = f64::from(self.value) * (-self.rate * excess).exp();
+        // Noise can be far out; a threshold has to stay a number.
+        self.value = next.clamp(self.floor, 1e12) as f32;
+    }
+}

@@ -1,0 +1,66 @@
+//! One row of the table of methods.
+
+use super::{Blueprint, BuildResult, Mode};
+
+/// What became of a published claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The claim holds as it stands.
+    Sound,
+    /// The claim holds under a condition that the published form does not always meet.
+    Conditional,
+    /// The claim does not hold.
+    Unsound,
+}
+
+impl Verdict {
+    /// One word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Sound => "sound",
+            Verdict::Conditional => "conditional",
+            Verdict::Unsound => "unsound",
+        }
+    }
+}
+
+/// A number of a method that a recipe may set.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Key in the recipe's `parameters`.
+    pub name: &'static str,
+    /// What it is if nobody says otherwise.
+    pub default: f64,
+    /// What it means, with the paper's value.
+    pub meaning: &'static str,
+}
+
+/// A published method.
+pub struct Entry {
+    /// How to ask for it.
+    pub name: &'static str,
+    /// Who published it, where.
+    pub paper: &'static str,
+    /// When.
+    pub year: u16,
+    /// Its idea in one line.
+    pub idea: &'static str,
+    /// What became of its claim.
+    pub verdict: Verdict,
+    /// Which forms there are.
+    pub modes: &'static [Mode],
+    /// The parts it is made of.
+    pub composes: &'static str,
+    /// What a step does.
+    pub steps: &'static str,
+    /// What is proved of the sound form.
+    pub guarantee: &'static str,
+    /// What breaks in the published form, and why; empty if nothing does.
+    pub breaks: &'static str,
+    /// Its numbers.
+    pub parameters: &'static [Parameter],
+    /// Settings of a recipe that belong to it, applied when it is asked for by `--method`.
+    pub settings: &'static [&'static str],
+    /// Puts it together.
+    pub build: fn(&Blueprint) -> BuildResult,
+}

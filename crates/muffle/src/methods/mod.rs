@@ -1,0 +1,165 @@
+//! The published methods: each turns per-example gradients into a released gradient in its own way.
+//!
+//! A method is one file here: a few parts put together, and one row of the table below, which feeds the command line, the
+//! docs and the tests that run over all methods.
+
+mod adaptive_threshold;
+mod auto;
+mod dp_psac;
+mod dp_sgd;
+mod dpl_ggc;
+mod entry;
+mod icgc;
+mod improved_dp_sgd;
+mod noisy_gradient;
+mod one_rule;
+mod parameters;
+mod quantile_clip;
+mod tempered_sigmoid;
+
+pub use entry::{Entry, Parameter, Verdict};
+pub use parameters::Parameters;
+
+use crate::mechanism::{Mechanism, Released, Unprotected};
+use crate::train::choices::ClipRule;
+use crate::{State, StateError};
+use muffle_accounting::Event;
+use muffle_nn::model_file::nearest::nearest;
+use muffle_nn::{Engine, Examples, Loss, Network, Purpose};
+use serde::{Deserialize, Serialize};
+
+/// Which form of a method runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The smallest repair that can be proved; the method itself where it needs none.
+    #[default]
+    Sound,
+    /// The literal algorithm. Its epsilon is a claim.
+    AsPublished,
+}
+
+impl Mode {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Sound => "sound",
+            Mode::AsPublished => "as-published",
+        }
+    }
+}
+
+/// What a method has to work with in one step.
+pub struct Step<'a, 's> {
+    /// Makes gradients.
+    pub engine: &'a mut Engine,
+    /// Draws the noise.
+    pub mechanism: &'s mut Mechanism,
+    /// Where the network is.
+    pub parameters: &'s [f32],
+    /// The sampled records.
+    pub examples: &'s dyn Examples,
+    /// What training makes small.
+    pub loss: Loss,
+    /// For layers that draw random numbers.
+    pub seed: u64,
+    /// Standard deviation of the noise over the threshold.
+    pub noise_multiplier: f64,
+    /// Factor on all thresholds, fixed in advance.
+    pub clip_factor: f64,
+    /// The number of the step.
+    pub number: u64,
+    /// What is written in the ledger for a form whose privacy is only claimed.
+    pub claim: Option<Event>,
+}
+
+/// What a step gave.
+pub struct Release<'a> {
+    /// Free to use.
+    pub gradient: Released<'a>,
+    /// What it cost, before sampling.
+    pub event: Event,
+    /// For the holder of the records only.
+    pub unprotected: Unprotected,
+}
+
+/// One way from per-example gradients to a released gradient, with what it remembers between steps.
+pub trait Method {
+    /// What a step releases, before sampling: known before any record is touched. In a published form this is what the
+    /// paper takes it for.
+    fn event(&self, noise_multiplier: f64) -> Event;
+
+    /// Takes one step up to the released gradient, and learns from it what the next step needs.
+    ///
+    /// # Guarantee
+    /// The event returned is the one that [`event`](Method::event) promised, and the release is what that event says; a
+    /// published form that is not proved returns the step's claim.
+    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>>;
+
+    /// What the engine has to do.
+    fn purpose(&self) -> Purpose {
+        Purpose::PerExample
+    }
+
+    /// What the next step depends on.
+    fn state(&self) -> State {
+        State::new()
+    }
+
+    /// Takes over a saved state.
+    fn restore(&mut self, _state: &State) -> std::result::Result<(), StateError> {
+        Ok(())
+    }
+}
+
+/// What a method is built from.
+pub struct Blueprint<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Which form.
+    pub mode: Mode,
+    /// The recipe.
+    pub recipe: &'a crate::train::Recipe,
+    /// The method's own parameters.
+    pub parameters: &'a Parameters,
+}
+
+impl Blueprint<'_> {
+    /// The threshold C of a recipe that has one for the whole gradient.
+    fn threshold(&self) -> Result<f64, String> {
+        match self.recipe.clip {
+            ClipRule::Flat { threshold } => Ok(threshold),
+            _ => Err(format!(
+                "method `{}` needs clip.kind = \"flat\": its threshold is the method's C",
+                self.recipe.method
+            )),
+        }
+    }
+}
+
+/// Why a method cannot be built.
+pub type BuildResult = std::result::Result<Box<dyn Method>, String>;
+
+/// Every method.
+pub static METHODS: &[&Entry] = &[
+    &dp_sgd::ENTRY,
+    &improved_dp_sgd::ENTRY,
+    &dpl_ggc::ENTRY,
+    &icgc::ENTRY,
+    &noisy_gradient::ENTRY,
+    &quantile_clip::ENTRY,
+    &tempered_sigmoid::ENTRY,
+    &dp_psac::ENTRY,
+    &auto::AUTO_S,
+    &auto::AUTO_V,
+];
+
+/// The method of this name.
+pub fn find(name: &str) -> std::result::Result<&'static Entry, String> {
+    METHODS.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
+        let names = || METHODS.iter().map(|entry| entry.name);
+        let meant = nearest(name, names()).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+        let known: Vec<&str> = names().collect();
+        format!("unknown method `{name}`{meant}; the known ones are {}", known.join(", "))
+    })
+}

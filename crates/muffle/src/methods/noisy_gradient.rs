@@ -1,0 +1,92 @@
+//! Noise before the clip.
+
+use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict};
+use crate::clip::Flat;
+use crate::mechanism::{clip, visit_unbounded};
+use muffle_accounting::Event;
+use muffle_nn::Purpose;
+
+pub static ENTRY: Entry = Entry {
+    name: "noisy-gradient",
+    paper: "Lin et al., Towards the protection of gradients by noise before clipping (Noisy Gradient)",
+    year: 2020,
+    idea: "add the noise first and clip afterwards, so that every update is bounded",
+    verdict: Verdict::Unsound,
+    modes: &[Mode::Sound, Mode::AsPublished],
+    composes: "flat clip, Gaussian noise, a second clip of the noisy mean",
+    steps: "sound: clip each gradient at C, add N(0, (σC)²) to the sum, divide, and scale the noisy mean back to C. As \
+            published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean",
+    guarantee: "scaling a released mean is post-processing: each step is one Gaussian mechanism of multiplier σ",
+    breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
+             there is: no epsilon is finite, and the paper proves none",
+    parameters: &[],
+    settings: &[],
+    build,
+};
+
+fn build(blueprint: &Blueprint) -> BuildResult {
+    let threshold = blueprint.threshold()?;
+    Ok(match blueprint.mode {
+        Mode::Sound => Box::new(NoisyGradient { threshold }),
+        Mode::AsPublished if blueprint.recipe.augmentation.views > 1 => {
+            return Err("method noisy-gradient as published noises every example: use one view".to_string());
+        }
+        Mode::AsPublished => Box::new(Published { threshold }),
+    })
+}
+
+/// The sound form.
+struct NoisyGradient {
+    threshold: f64,
+}
+
+impl Method for NoisyGradient {
+    fn event(&self, noise_multiplier: f64) -> Event {
+        Event::gaussian(noise_multiplier)
+    }
+
+    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+        let threshold = step.clip_factor * self.threshold;
+        let (clipped, unprotected) =
+            clip(step.engine, step.parameters, step.examples, step.loss, step.seed, &Flat::new(threshold))?;
+        let (mut gradient, event) = step.mechanism.release(clipped, step.noise_multiplier);
+        let norm = gradient.gradient().iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+        if norm > threshold {
+            gradient.scale((threshold / norm) as f32);
+        }
+        Ok(Release { gradient, event, unprotected })
+    }
+}
+
+/// The form of the paper.
+struct Published {
+    threshold: f64,
+}
+
+impl Method for Published {
+    fn event(&self, noise_multiplier: f64) -> Event {
+        Event::gaussian(noise_multiplier)
+    }
+
+    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+        let threshold = step.clip_factor * self.threshold;
+        let deviation = (step.noise_multiplier * threshold) as f32;
+        let noise = step.mechanism.published_noise();
+        let perturb = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
+            noise.add(example as u64 * gradient.len() as u64, deviation, gradient);
+            let norm = gradient.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+            let factor = if norm > threshold { (threshold / norm) as f32 } else { 1.0 };
+            sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += factor * *value);
+        };
+        let (sum, unprotected) =
+            visit_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &perturb)?;
+        let silent = vec![0.0; sum.tensors()];
+        let claim = step.claim.expect("a published form runs on a claim");
+        let (gradient, event) = step.mechanism.publish(sum, &silent, claim);
+        Ok(Release { gradient, event, unprotected })
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Plain
+    }
+}

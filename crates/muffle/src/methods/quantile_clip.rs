@@ -1,0 +1,198 @@
+//! Thresholds that follow a quantile of the gradient norms.
+
+use super::adaptive_threshold::AdaptiveThreshold;
+use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use crate::clip::{Clip, Flat, PerLayer};
+use crate::mechanism::{Count, clip_and_count, share_of_sum, weigh_unbounded};
+use crate::state::restore;
+use crate::{State, StateError};
+use muffle_accounting::Event;
+use std::sync::Mutex;
+
+pub static ENTRY: Entry = Entry {
+    name: "quantile-clip",
+    paper: "Andrew, Thakkar, McMahan, Ramaswamy, Differentially private learning with adaptive clipping, NeurIPS; as \
+            published: Lin et al. 2020, Algorithm 2",
+    year: 2021,
+    idea: "let the threshold follow a quantile of the norms",
+    verdict: Verdict::Unsound,
+    modes: &[Mode::Sound, Mode::AsPublished],
+    composes: "flat or per-layer clip, noisy counts, Gaussian noise",
+    steps: "clip at C; count the records within C, add noise to the count; C ← C·exp(−η(b̃ − γ)). As published (Lin et \
+            al.): C is the exact quantile of the batch's own norms, and scales the noise",
+    guarantee: "sum and centred counts (each record ±½) are one joint Gaussian mechanism of multiplier σ",
+    breaks: "the published form takes the quantile of raw norms: one record moves the threshold, and with it the noise, \
+             which is visible in high dimension (R1)",
+    parameters: &[
+        Parameter {
+            name: "quantile",
+            default: 0.5,
+            meaning: "γ, the share of records to leave unclipped; 0.5",
+        },
+        Parameter { name: "rate", default: 0.2, meaning: "η, how fast the threshold follows; 0.2" },
+        Parameter { name: "count_noise", default: 0.05, meaning: "σ_b as a share of the batch size; 1/20" },
+        Parameter { name: "per_layer", default: 0.0, meaning: "1 for a threshold for each tensor" },
+    ],
+    settings: &[],
+    build,
+};
+
+fn build(blueprint: &Blueprint) -> BuildResult {
+    let parameters = blueprint.parameters;
+    let quantile = parameters.get("quantile");
+    if !(quantile > 0.0 && quantile < 1.0) {
+        return Err(format!("parameters.quantile = {quantile} is outside (0, 1)"));
+    }
+    let tensors = if parameters.get("per_layer") == 0.0 { 1 } else { blueprint.network.parameters().len() };
+    let threshold = AdaptiveThreshold {
+        value: (blueprint.threshold()? / (tensors as f64).sqrt()) as f32,
+        rate: parameters.positive("rate")?,
+        floor: 1e-6,
+    };
+    if blueprint.mode == Mode::AsPublished {
+        return Ok(Box::new(Published { quantile, per_layer: tensors > 1 }));
+    }
+    let deviation = parameters.positive("count_noise")? * blueprint.recipe.batch_size as f64;
+    let method = QuantileClip {
+        thresholds: vec![threshold; tensors],
+        quantile,
+        deviation,
+        batch_size: blueprint.recipe.batch_size as f64,
+    };
+    if let Some(noise) = blueprint.recipe.noise_multiplier {
+        method.check(noise)?;
+    }
+    Ok(Box::new(method))
+}
+
+/// The sound form.
+struct QuantileClip {
+    thresholds: Vec<AdaptiveThreshold>,
+    quantile: f64,
+    deviation: f64,
+    batch_size: f64,
+}
+
+impl QuantileClip {
+    /// L2 norm of one record's centred counts, ±½ for each threshold.
+    fn bound(&self) -> f64 {
+        0.5 * (self.thresholds.len() as f64).sqrt()
+    }
+
+    fn check(&self, noise_multiplier: f64) -> Result<(), String> {
+        match share_of_sum(noise_multiplier, self.bound(), self.deviation) {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "parameters.count_noise gives the counts a deviation of {}, which alone costs more than noise_multiplier \
+                 = {noise_multiplier} allows; raise it, or take larger batches",
+                self.deviation
+            )),
+        }
+    }
+
+    fn rule(&self, factor: f64) -> Box<dyn Clip> {
+        let values = self.thresholds.iter().map(|threshold| factor * f64::from(threshold.value));
+        match self.thresholds.len() {
+            1 => Box::new(Flat::new(values.sum())),
+            _ => Box::new(PerLayer::new(values.collect())),
+        }
+    }
+}
+
+impl Method for QuantileClip {
+    fn event(&self, noise_multiplier: f64) -> Event {
+        // A multiplier that leaves nothing to the sum has no price, so that calibration looks elsewhere.
+        if self.check(noise_multiplier).is_err() {
+            return Event::NonPrivate;
+        }
+        Event::gaussian(noise_multiplier)
+    }
+
+    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+        let rule = self.rule(step.clip_factor);
+        let bounds = rule.bounds().clone();
+        let within = |squared_norms: &[f32], numbers: &mut [i64]| {
+            // One threshold bounds the whole gradient, several bound a tensor each.
+            let whole = numbers.len() == 1;
+            for (place, (number, threshold)) in numbers.iter_mut().zip(bounds.thresholds()).enumerate() {
+                let own = if whole { squared_norms } else { &squared_norms[place..=place] };
+                let square: f64 = own.iter().map(|norm| f64::from(*norm)).sum();
+                *number = if square <= threshold * threshold { 1 } else { -1 };
+            }
+        };
+        let count = Count { width: self.thresholds.len(), unit: 0.5, bound: self.bound(), of: &within };
+        let (clipped, counted, unprotected) = clip_and_count(
+            step.engine,
+            step.parameters,
+            step.examples,
+            step.loss,
+            step.seed,
+            &*rule,
+            &count,
+        )?;
+        let (gradient, counts, event) =
+            step.mechanism.release_with_counts(clipped, counted, step.noise_multiplier, self.deviation);
+        for (threshold, count) in self.thresholds.iter_mut().zip(counts) {
+            threshold.follow(0.5 + count / self.batch_size - self.quantile);
+        }
+        Ok(Release { gradient, event, unprotected })
+    }
+
+    fn state(&self) -> State {
+        let values = self.thresholds.iter().map(|threshold| threshold.value).collect();
+        State::from([("thresholds".to_string(), values)])
+    }
+
+    fn restore(&mut self, state: &State) -> Result<(), StateError> {
+        let mut values = vec![0.0; self.thresholds.len()];
+        restore(state, "thresholds", &mut values)?;
+        self.thresholds.iter_mut().zip(values).for_each(|(threshold, value)| threshold.value = value);
+        Ok(())
+    }
+}
+
+/// The form of Lin et al.: the exact quantile of the batch.
+struct Published {
+    quantile: f64,
+    per_layer: bool,
+}
+
+impl Method for Published {
+    fn event(&self, noise_multiplier: f64) -> Event {
+        Event::gaussian(noise_multiplier)
+    }
+
+    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+        let norms = Mutex::new(Vec::new());
+        let look = |squared_norms: &[f32], factors: &mut [f32]| {
+            norms.lock().expect("no call panics").push(squared_norms.iter().sum::<f32>().sqrt());
+            factors.fill(0.0);
+        };
+        let (_, unprotected) =
+            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &look)?;
+        let mut norms = norms.into_inner().expect("no call panics");
+        norms.sort_by(f32::total_cmp);
+        let place = (self.quantile * norms.len() as f64) as usize;
+        // Of an empty batch there is no quantile, and as printed no noise.
+        let threshold = norms.get(place.min(norms.len().saturating_sub(1))).copied().unwrap_or(0.0);
+        let per_layer = self.per_layer;
+        let clip = |squared_norms: &[f32], factors: &mut [f32]| {
+            let norm = squared_norms.iter().sum::<f32>().sqrt();
+            for (factor, square) in factors.iter_mut().zip(squared_norms) {
+                // As printed, the threshold of a layer is the record's own norm over the number of layers.
+                let (own, limit) = match per_layer {
+                    true => (square.sqrt(), norm / squared_norms.len() as f32),
+                    false => (norm, threshold),
+                };
+                *factor = if own > limit { limit / own } else { 1.0 };
+            }
+        };
+        let (sum, _) =
+            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &clip)?;
+        let tensors = sum.tensors();
+        let deviations = vec![step.noise_multiplier as f32 * threshold; tensors];
+        let claim = step.claim.expect("a published form runs on a claim");
+        let (gradient, event) = step.mechanism.publish(sum, &deviations, claim);
+        Ok(Release { gradient, event, unprotected })
+    }
+}

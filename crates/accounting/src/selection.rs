@@ -1,8 +1,8 @@
 //! The price of choosing the best of several private runs.
 //!
 //! Publishing the best of K runs tells more than publishing one: each of them saw the records. Composition pays for all
-//! of them. If K is random and nobody learns it, and every run draws its hyper-parameters at random, the best run costs
-//! only about two or three times one run, however many there are on average.
+//! of them. If K is random and nobody learns it, and every run draws its hyper-parameters at random, the price of the best
+//! run grows only with the logarithm of the mean number of runs. For a handful of runs composition is cheaper.
 
 use crate::accountant::{Price, check_all};
 use crate::composition::Composition;

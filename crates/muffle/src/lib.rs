@@ -35,6 +35,7 @@ pub mod atomic_file;
 pub mod bench;
 pub mod clip;
 pub mod data;
+pub mod experiment;
 pub mod mechanism;
 pub mod methods;
 pub mod moving_average;

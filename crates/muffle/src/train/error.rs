@@ -62,7 +62,7 @@ pub type Result<T> = std::result::Result<T, TrainError>;
 
 impl TrainError {
     /// A file of a run.
-    pub(super) fn file(path: &Path, reason: impl ToString) -> TrainError {
+    pub(crate) fn file(path: &Path, reason: impl ToString) -> TrainError {
         TrainError::File { path: path.to_path_buf(), reason: reason.to_string() }
     }
 }

@@ -32,6 +32,12 @@ pub fn append(path: &Path, metric: &Metric) -> Result<()> {
     file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(|error| TrainError::file(path, error))
 }
 
+/// The measurements of a run; a torn last line is left out, and a run without any has none.
+pub fn read(path: &Path) -> Vec<Metric> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// Drops what a run measured after the checkpoint it continues from, and a torn last line.
 pub fn rewind(path: &Path, step: u64) -> Result<()> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
@@ -57,6 +63,7 @@ mod tests {
             append(&path, &metric).unwrap();
         }
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"step\":6,").unwrap();
+        assert_eq!(read(&path).len(), 5);
         rewind(&path, 3).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
     }

@@ -1,0 +1,134 @@
+//! One run of an experiment.
+
+use super::groups::Experiment;
+use crate::train::certificate::{Certificate, Status};
+use crate::train::metrics;
+use crate::train::{Plan, Progress, Recipe, Result, RunFolder, TrainError, resume, start};
+use muffle_accounting::Event;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// One run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The place of its group in the experiment.
+    pub group: usize,
+    /// Tells it apart from other cells of the group.
+    pub number: u64,
+    /// Makes it reproducible.
+    pub seed: Option<u64>,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Share of the test split that is classified correctly.
+    pub accuracy: f64,
+    /// Mean cross-entropy on the test split.
+    pub loss: f64,
+    /// The proved epsilon; `None` if there is none.
+    pub epsilon: Option<f64>,
+    /// What a paper says without a proof that holds.
+    pub claimed: Option<f64>,
+    /// Steps taken.
+    pub steps: u64,
+    /// What was spent.
+    pub events: Event,
+}
+
+/// How far a cell is.
+enum State {
+    Missing,
+    Interrupted,
+    Finished(Outcome),
+}
+
+impl Cell {
+    /// The result, if the run is finished.
+    pub(super) fn finished(&self, experiment: &Experiment) -> Result<Option<Outcome>> {
+        Ok(match state(&experiment.path(self), &self.plan(experiment).recipe)? {
+            State::Finished(outcome) => Some(outcome),
+            State::Missing | State::Interrupted => None,
+        })
+    }
+
+    /// Starts or continues the run; nothing comes of it if it is stopped before its end.
+    pub(super) fn run(
+        &self,
+        experiment: &Experiment,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<Outcome>> {
+        let (path, plan) = (experiment.path(self), self.plan(experiment));
+        let dataset = experiment.dataset(experiment.group(self));
+        let summary = match state(&path, &plan.recipe)? {
+            State::Finished(outcome) => return Ok(Some(outcome)),
+            State::Missing => start(&path, &plan, dataset, stop, observe)?,
+            State::Interrupted => {
+                let (folder, _) = RunFolder::open(&path, &[])?;
+                resume(&folder, &plan, dataset, stop, observe)?
+            }
+        };
+        let finished = summary.certificate.status == Status::Finished;
+        Ok(finished.then(|| outcome(summary.certificate, summary.test.accuracy, summary.test.loss)))
+    }
+
+    fn plan(&self, experiment: &Experiment) -> Plan {
+        let mut plan = experiment.group(self).plan.clone();
+        plan.recipe.seed = self.seed;
+        plan
+    }
+}
+
+fn outcome(certificate: Certificate, accuracy: f64, loss: f64) -> Outcome {
+    Outcome {
+        accuracy,
+        loss,
+        epsilon: certificate.proved.epsilon,
+        claimed: certificate.claimed,
+        steps: certificate.steps,
+        events: certificate.events,
+    }
+}
+
+/// How far the run in a folder is, if it is the one that is asked for.
+fn state(path: &Path, wanted: &Recipe) -> Result<State> {
+    let recipe = path.join("recipe.toml");
+    if !recipe.is_file() {
+        return Ok(State::Missing);
+    }
+    let found = Recipe::read(&recipe, &[])?;
+    if let Some(key) = difference(&found, wanted) {
+        return Err(TrainError::file(
+            path,
+            format!(
+                "there is a run with another `{key}`; give the settings it was started with, or choose another --output"
+            ),
+        ));
+    }
+    let certificate = path.join("privacy.json");
+    if !certificate.is_file() || !path.join("model.safetensors").is_file() {
+        return Ok(State::Interrupted);
+    }
+    let text =
+        std::fs::read_to_string(&certificate).map_err(|error| TrainError::file(&certificate, error))?;
+    let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
+        TrainError::file(&certificate, format!("{error}; remove the folder of the cell to run it again"))
+    })?;
+    // A power failure can lose the last measurement: the run is then taken up once more, with no step left.
+    let last = metrics::read(&path.join("metrics.jsonl")).pop();
+    let last =
+        last.filter(|metric| metric.step == certificate.steps && certificate.status == Status::Finished);
+    Ok(match last {
+        Some(metric) => State::Finished(outcome(certificate, metric.test.accuracy, metric.test.loss)),
+        None => State::Interrupted,
+    })
+}
+
+/// The first key in which two recipes differ.
+fn difference(one: &Recipe, other: &Recipe) -> Option<String> {
+    let table = |recipe: &Recipe| recipe.to_toml().parse::<toml::Table>().unwrap_or_default();
+    let (one, other) = (table(one), table(other));
+    let mut keys = one.keys().chain(other.keys());
+    keys.find(|key| one.get(*key) != other.get(*key)).cloned()
+}

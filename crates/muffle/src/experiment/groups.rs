@@ -1,0 +1,141 @@
+//! What is to be run.
+
+use super::cell::Cell;
+use super::random_search::Draw;
+use crate::data::{Dataset, Search, load};
+use crate::train::{DataShape, Plan, Recipe, Result, TrainError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A recipe to be run several times, and what sets it apart from the others.
+pub struct Variant {
+    /// Its value of every factor of the experiment.
+    pub levels: Vec<String>,
+    /// The name that its folders begin with.
+    pub name: String,
+    /// What is run.
+    pub recipe: Recipe,
+}
+
+/// A variant whose open questions are answered.
+pub struct Group {
+    /// Its value of every factor of the experiment.
+    pub levels: Vec<String>,
+    /// The name that its folders begin with.
+    pub name: String,
+    /// What is run; cells differ from it in their seed only.
+    pub plan: Plan,
+}
+
+/// Runs side by side.
+pub struct Experiment {
+    /// What groups may differ in.
+    pub factors: Vec<String>,
+    /// What is compared.
+    pub groups: Vec<Group>,
+    /// The folder of all cells and results.
+    pub folder: PathBuf,
+    /// The runs, in the order in which they are taken up.
+    pub cells: Vec<Cell>,
+    datasets: BTreeMap<String, Dataset>,
+}
+
+impl Experiment {
+    /// Loads the data and plans every variant, so that what cannot run is known before anything does.
+    pub fn new(
+        folder: &Path,
+        factors: Vec<String>,
+        variants: Vec<Variant>,
+        search: &Search,
+    ) -> Result<Experiment> {
+        let mut experiment = Experiment {
+            factors,
+            groups: Vec::new(),
+            folder: folder.to_path_buf(),
+            cells: Vec::new(),
+            datasets: BTreeMap::new(),
+        };
+        for Variant { levels, name, mut recipe } in variants {
+            if !experiment.datasets.contains_key(&recipe.data) {
+                experiment.datasets.insert(recipe.data.clone(), load(&recipe.data, search)?);
+            }
+            // Cells run side by side, each on one core. The cell decides its seed.
+            (recipe.threads, recipe.seed) = (Some(1), None);
+            let shape = DataShape::of(&experiment.datasets[&recipe.data]);
+            let plan = Plan::new(recipe, &shape)
+                .map_err(|error| TrainError::Plan(format!("{}: {error}", levels.join(" "))))?;
+            experiment.groups.push(Group { levels, name, plan });
+        }
+        Ok(experiment)
+    }
+
+    /// Runs every group with the seeds from one to `seeds`, all groups before the next seed.
+    ///
+    /// Cells of one seed share their noise: fair to compare, but not to be published together.
+    pub fn with_seeds(self, seeds: u64) -> Experiment {
+        self.with_runs(seeds, Some)
+    }
+
+    /// Runs every group so many times, each with noise of its own that nobody can repeat.
+    pub fn with_secret_runs(self, runs: u64) -> Experiment {
+        self.with_runs(runs, |_| None)
+    }
+
+    fn with_runs(mut self, runs: u64, seed: fn(u64) -> Option<u64>) -> Experiment {
+        let groups = 0..self.groups.len();
+        let cell = |number: u64| move |group: usize| Cell { group, number, seed: seed(number) };
+        self.cells = (1..=runs).flat_map(|number| groups.clone().map(cell(number))).collect();
+        self
+    }
+
+    /// Runs the groups that were drawn, each with noise of its own that nobody can repeat.
+    pub fn with_draws(mut self, draws: &[Draw]) -> Result<Experiment> {
+        let place = |draw: &Draw| {
+            self.groups.iter().position(|group| group.name == draw.name).ok_or_else(|| {
+                TrainError::Plan(format!(
+                    "{} holds a search that drew `{}`, which this grid does not have; give the grid it was drawn from, or \
+                     choose another folder",
+                    self.folder.display(),
+                    draw.name
+                ))
+            })
+        };
+        let cells: Result<Vec<Cell>> = (1..)
+            .zip(draws)
+            .map(|(number, draw)| Ok(Cell { group: place(draw)?, number, seed: None }))
+            .collect();
+        self.cells = cells?;
+        Ok(self)
+    }
+
+    /// The group of a cell.
+    pub fn group(&self, cell: &Cell) -> &Group {
+        &self.groups[cell.group]
+    }
+
+    /// The name of a cell's folder.
+    pub fn name(&self, cell: &Cell) -> String {
+        format!("{}-{}", self.group(cell).name, cell.number)
+    }
+
+    /// The folder of a cell.
+    pub fn path(&self, cell: &Cell) -> PathBuf {
+        self.folder.join("cells").join(self.name(cell))
+    }
+
+    /// The records of a group.
+    pub(super) fn dataset(&self, group: &Group) -> &Dataset {
+        &self.datasets[&group.plan.recipe.data]
+    }
+
+    /// A short name of a group among the others: its values of the factors that are not the same for all.
+    pub fn label(&self, group: &Group, without: Option<usize>) -> String {
+        let differs =
+            |place: usize| self.groups.iter().any(|other| other.levels[place] != group.levels[place]);
+        let parts: Vec<&str> = (0..self.factors.len())
+            .filter(|&place| Some(place) != without && differs(place))
+            .map(|place| group.levels[place].as_str())
+            .collect();
+        if parts.is_empty() { group.levels[0].clone() } else { parts.join(" ") }
+    }
+}

@@ -1,0 +1,18 @@
+//! Many runs side by side: methods compared, hyper-parameters swept.
+//!
+//! An [`Experiment`] has groups, which differ in their recipes, and cells, the runs of a group. Every cell is a run in a
+//! folder of its own, so that what is finished stays finished and what was interrupted goes on.
+
+mod cell;
+mod grid;
+mod groups;
+mod random_search;
+mod results;
+mod runner;
+
+pub use cell::{Cell, Outcome};
+pub use grid::{Axis, check_settings};
+pub use groups::{Experiment, Group, Variant};
+pub use random_search::{Draw, draw_runs};
+pub use results::{GroupResult, Results};
+pub use runner::{Report, run};

@@ -1,0 +1,179 @@
+//! Results of an experiment: by cell for machines, by group for readers.
+
+use super::cell::Outcome;
+use super::groups::Experiment;
+use crate::statistics::Mean;
+use crate::train::metrics;
+use muffle_accounting::Event;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Confidence of the intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// A group's results.
+pub struct GroupResult {
+    /// Its place in the experiment.
+    pub group: usize,
+    /// Test accuracy over its cells.
+    pub accuracy: Mean,
+    /// Where the mean accuracy lies, from two cells up.
+    pub interval: Option<(f64, f64)>,
+    /// Test loss over its cells; `None` if it is no longer a number in one of them.
+    pub loss: Option<Mean>,
+    /// The largest proved epsilon of a cell; `None` if a cell has none.
+    pub epsilon: Option<f64>,
+    /// The claim of a form that is not proved.
+    pub claimed: Option<f64>,
+}
+
+/// What is finished of an experiment.
+pub struct Results<'a> {
+    experiment: &'a Experiment,
+    outcomes: &'a [Option<Outcome>],
+    /// Groups of which a cell is finished.
+    pub groups: Vec<GroupResult>,
+}
+
+impl<'a> Results<'a> {
+    /// Of the outcomes of all cells.
+    pub fn new(experiment: &'a Experiment, outcomes: &'a [Option<Outcome>]) -> Results<'a> {
+        let mut groups = Vec::new();
+        for group in 0..experiment.groups.len() {
+            let cells: Vec<&Outcome> = experiment
+                .cells
+                .iter()
+                .zip(outcomes)
+                .filter(|(cell, _)| cell.group == group)
+                .filter_map(|(_, outcome)| outcome.as_ref())
+                .collect();
+            if cells.is_empty() {
+                continue;
+            }
+            let mean = |value: fn(&Outcome) -> f64| {
+                Mean::of(&cells.iter().map(|cell| value(cell)).collect::<Vec<f64>>())
+            };
+            let accuracy = mean(|cell| cell.accuracy).expect("accuracies are finite, and there is one");
+            let interval = accuracy.interval(CONFIDENCE).map(|interval| (interval.low, interval.high));
+            groups.push(GroupResult {
+                group,
+                accuracy,
+                interval,
+                loss: mean(|cell| cell.loss).ok(),
+                epsilon: cells
+                    .iter()
+                    .map(|cell| cell.epsilon)
+                    .reduce(|one, two| Some(one?.max(two?)))
+                    .flatten(),
+                claimed: cells.iter().find_map(|cell| cell.claimed),
+            });
+        }
+        Results { experiment, outcomes, groups }
+    }
+
+    /// How many cells are finished.
+    pub fn finished(&self) -> usize {
+        self.outcomes.iter().flatten().count()
+    }
+
+    /// What every finished cell spent.
+    pub fn events(&self) -> Vec<Event> {
+        self.outcomes.iter().flatten().map(|outcome| outcome.events.clone()).collect()
+    }
+
+    /// One row for every finished cell.
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let own = [
+            "seed",
+            "accuracy",
+            "loss",
+            "proved_epsilon",
+            "claimed_epsilon",
+            "delta",
+            "noise_multiplier",
+            "steps",
+            "folder",
+        ];
+        let header: Vec<&str> = self.experiment.factors.iter().map(String::as_str).chain(own).collect();
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let mut rows = vec![header.iter().map(ToString::to_string).collect::<Vec<String>>()];
+        for (cell, outcome) in self.experiment.cells.iter().zip(self.outcomes) {
+            let Some(outcome) = outcome else { continue };
+            let group = self.experiment.group(cell);
+            let mut row = group.levels.clone();
+            row.extend([
+                cell.seed.map_or(String::new(), |seed| seed.to_string()),
+                outcome.accuracy.to_string(),
+                outcome.loss.to_string(),
+                number(outcome.epsilon),
+                number(outcome.claimed),
+                group.plan.recipe.delta.to_string(),
+                group.plan.noise_multiplier.to_string(),
+                outcome.steps.to_string(),
+                format!("cells/{}", self.experiment.name(cell)),
+            ]);
+            rows.push(row);
+        }
+        rows.iter().for_each(|row| writer.write_record(row).expect("rows of one length go to memory"));
+        String::from_utf8(writer.into_inner().expect("memory is never full")).expect("rows are text")
+    }
+
+    /// A table with one row for every group, in Markdown.
+    pub fn markdown(&self) -> String {
+        let factors = &self.experiment.factors;
+        let mut text = format!(
+            "| {} | proved epsilon | runs | accuracy % | deviation | 95 % interval | loss |\n",
+            factors.join(" | ")
+        );
+        text += &format!("|{}---|---|---|---|---|---|\n", "---|".repeat(factors.len()));
+        for result in &self.groups {
+            let levels: Vec<String> = self.experiment.groups[result.group]
+                .levels
+                .iter()
+                .map(|level| level.replace('|', "\\|"))
+                .collect();
+            let epsilon = match (result.epsilon, result.claimed) {
+                // Rounded up: a figure that is quoted should hold.
+                (Some(epsilon), _) => format!("{:.4}", (epsilon * 1e4).ceil() / 1e4),
+                (None, Some(claimed)) => format!("none (claimed: {claimed:.4})"),
+                (None, None) => "none".to_string(),
+            };
+            let spread =
+                result.accuracy.standard_deviation.map_or("-".into(), |it| format!("{:.2}", 100.0 * it));
+            let interval = result
+                .interval
+                .map_or("-".into(), |(low, high)| format!("{:.2} to {:.2}", 100.0 * low, 100.0 * high));
+            let loss = result.loss.map_or("-".into(), |loss| format!("{:.4}", loss.mean));
+            let _ = writeln!(
+                text,
+                "| {} | {epsilon} | {} | {:.2} | {spread} | {interval} | {loss} |",
+                levels.join(" | "),
+                result.accuracy.count,
+                100.0 * result.accuracy.mean
+            );
+        }
+        text
+    }
+
+    /// Mean test accuracy of a group's finished cells at every step where it was measured.
+    pub fn accuracy_by_step(&self, group: usize) -> Vec<(u64, f64)> {
+        let mut steps: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        let cells = self.experiment.cells.iter().zip(self.outcomes);
+        for (cell, _) in cells.filter(|(cell, outcome)| cell.group == group && outcome.is_some()) {
+            for metric in metrics::read(&self.experiment.path(cell).join("metrics.jsonl")) {
+                steps.entry(metric.step).or_default().push(metric.test.accuracy);
+            }
+        }
+        steps
+            .into_iter()
+            .map(|(step, values)| (step, values.iter().sum::<f64>() / values.len() as f64))
+            .collect()
+    }
+
+    /// The cell with the best test accuracy, the first of several, with its result.
+    pub fn best(&self) -> Option<(usize, &Outcome)> {
+        let finished = self.outcomes.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?)));
+        finished.reduce(|best, next| if next.1.accuracy > best.1.accuracy { next } else { best })
+    }
+}

@@ -6,23 +6,39 @@ use std::error::Error;
 use std::fmt::Write;
 
 /// One set of axes.
+#[derive(Default)]
 pub struct Panel {
-    title: String,
-    x_label: &'static str,
-    y_label: &'static str,
-    x_logarithmic: bool,
-    y_logarithmic: bool,
-    lines: Vec<Line>,
+    /// Above the axes.
+    pub title: String,
+    /// Below the horizontal axis.
+    pub x_label: String,
+    /// Above the vertical axis.
+    pub y_label: String,
+    /// Whether the horizontal axis is in decades.
+    pub x_logarithmic: bool,
+    /// Whether the vertical axis is in decades.
+    pub y_logarithmic: bool,
+    /// Whether the vertical axis begins at the smallest value instead of zero.
+    pub y_close_up: bool,
+    /// What is drawn.
+    pub lines: Vec<Line>,
 }
 
 /// A named polyline in data coordinates.
-struct Line {
-    name: &'static str,
-    points: Vec<(f64, f64)>,
+#[derive(Default)]
+pub struct Line {
+    /// In the legend.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+    /// Vertical bars: a place, a lower and an upper end.
+    pub bars: Vec<(f64, f64, f64)>,
 }
 
 /// Colours that stay apart for colour-blind readers (Okabe and Ito).
-const COLOURS: [&str; 3] = ["#0072B2", "#D55E00", "#009E73"];
+const COLOURS: [&str; 6] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+/// After the last colour they begin again, dashed.
+const DASHES: &str = " stroke-dasharray=\"6 3\"";
 /// Size of a panel.
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 340.0;
@@ -37,7 +53,7 @@ pub fn epsilon_against_steps(
     let points = 13;
     let mut lines: Vec<Line> = Vec::new();
     for accountant in [&Pld as &dyn Accountant, &Rdp] {
-        let mut line = Line { name: accountant.name(), points: Vec::new() };
+        let mut line = Line { name: accountant.name().into(), ..Line::default() };
         for place in 0..points {
             let share = f64::from(place) / f64::from(points - 1);
             let count = (steps as f64).powf(share).round().max(1.0) as u64;
@@ -52,11 +68,11 @@ pub fn epsilon_against_steps(
     }
     Ok(Panel {
         title: format!("epsilon at delta {}", run.delta),
-        x_label: "steps",
-        y_label: "epsilon",
+        x_label: "steps".into(),
+        y_label: "epsilon".into(),
         x_logarithmic: true,
-        y_logarithmic: false,
         lines,
+        ..Panel::default()
     })
 }
 
@@ -74,11 +90,11 @@ pub fn delta_against_epsilon(
     }
     Ok(Panel {
         title: "privacy curve".into(),
-        x_label: "epsilon",
-        y_label: "delta",
-        x_logarithmic: false,
+        x_label: "epsilon".into(),
+        y_label: "delta".into(),
         y_logarithmic: true,
-        lines: vec![Line { name: "pld", points }],
+        lines: vec![Line { name: "pld".into(), points, ..Line::default() }],
+        ..Panel::default()
     })
 }
 
@@ -107,7 +123,13 @@ struct Axis {
 }
 
 impl Axis {
-    fn new(values: impl Iterator<Item = f64>, logarithmic: bool, start: f64, end: f64) -> Axis {
+    fn new(
+        values: impl Iterator<Item = f64>,
+        logarithmic: bool,
+        close_up: bool,
+        start: f64,
+        end: f64,
+    ) -> Axis {
         let scale = |value: f64| if logarithmic { value.log10() } else { value };
         let (mut low, mut high) = values
             .map(scale)
@@ -115,6 +137,9 @@ impl Axis {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if logarithmic {
             (low, high) = (low.floor(), high.ceil());
+        } else if close_up {
+            let margin = 0.05 * (high - low);
+            (low, high) = (low - margin, high + margin);
         } else {
             low = low.min(0.0);
         }
@@ -155,18 +180,23 @@ impl Axis {
 impl Panel {
     fn draw(&self, svg: &mut String, left: f64) {
         let all = || self.lines.iter().flat_map(|line| line.points.iter());
-        let x = Axis::new(all().map(|point| point.0), self.x_logarithmic, left + 70.0, left + WIDTH - 20.0);
-        let y = Axis::new(all().map(|point| point.1), self.y_logarithmic, HEIGHT - 50.0, 40.0);
+        let ends = self.lines.iter().flat_map(|line| &line.bars).flat_map(|bar| [bar.1, bar.2]);
+        let heights = all().map(|point| point.1).chain(ends);
+        let (begin, end) = (left + 70.0, left + WIDTH - 20.0);
+        let x = Axis::new(all().map(|point| point.0), self.x_logarithmic, false, begin, end);
+        let y = Axis::new(heights, self.y_logarithmic, self.y_close_up, HEIGHT - 50.0, 40.0);
         let mut text = |at: (f64, f64), anchor: &str, content: &str| {
             let _ = writeln!(
                 svg,
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{content}</text>",
-                at.0, at.1
+                at.0,
+                at.1,
+                content = content.replace('&', "&amp;").replace('<', "&lt;")
             );
         };
         text((0.5 * (x.start + x.end), 22.0), "middle", &self.title);
-        text((0.5 * (x.start + x.end), HEIGHT - 12.0), "middle", self.x_label);
-        text((left + 10.0, 32.0), "start", self.y_label);
+        text((0.5 * (x.start + x.end), HEIGHT - 12.0), "middle", &self.x_label);
+        text((left + 10.0, 32.0), "start", &self.y_label);
         for tick in x.ticks() {
             text((x.place(tick).unwrap_or(x.start), HEIGHT - 32.0), "middle", &label(tick));
         }
@@ -174,7 +204,7 @@ impl Panel {
             text((x.start - 6.0, y.place(tick).unwrap_or(y.start) + 4.0), "end", &label(tick));
         }
         for (place, line) in self.lines.iter().enumerate() {
-            text((x.start + 28.0, 56.0 + 16.0 * place as f64), "start", line.name);
+            text((x.start + 28.0, 56.0 + 16.0 * place as f64), "start", &line.name);
         }
         for tick in y.ticks() {
             let height = y.place(tick).unwrap_or(y.start);
@@ -191,10 +221,11 @@ impl Panel {
         );
         for (place, line) in self.lines.iter().enumerate() {
             let colour = COLOURS[place % COLOURS.len()];
+            let dashes = if place < COLOURS.len() { "" } else { DASHES };
             let height = 52.0 + 16.0 * place as f64;
             let _ = writeln!(
                 svg,
-                "<line x1=\"{:.1}\" y1=\"{height:.1}\" x2=\"{:.1}\" y2=\"{height:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                "<line x1=\"{:.1}\" y1=\"{height:.1}\" x2=\"{:.1}\" y2=\"{height:.1}\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
                 x.start + 6.0,
                 x.start + 24.0
             );
@@ -205,9 +236,20 @@ impl Panel {
                 .collect();
             let _ = writeln!(
                 svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
                 points.join(" ")
             );
+            for &(at, low, high) in &line.bars {
+                let (Some(at), Some(low), Some(high)) = (x.place(at), y.place(low), y.place(high)) else {
+                    continue;
+                };
+                let _ = writeln!(
+                    svg,
+                    "<path d=\"M{at:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h6M{:.1} {high:.1}h6\" stroke=\"{colour}\"/>",
+                    at - 3.0,
+                    at - 3.0
+                );
+            }
         }
     }
 }

@@ -3,8 +3,12 @@
 mod account;
 mod bench;
 mod calibrate;
+mod compare;
 mod data;
 mod evaluate;
+mod experiment;
+mod experiment_display;
+mod experiment_plots;
 mod methods;
 mod model_arguments;
 mod plot;
@@ -12,6 +16,7 @@ mod predict;
 mod progress;
 mod recipes;
 mod run_arguments;
+mod sweep;
 mod train;
 
 use clap::{Parser, Subcommand};
@@ -33,11 +38,13 @@ enum Command {
     Account(account::Account),
     Bench(bench::Arguments),
     Calibrate(calibrate::Calibrate),
+    Compare(compare::Arguments),
     Data(data::Arguments),
     Evaluate(evaluate::Arguments),
     Methods(methods::Arguments),
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
+    Sweep(sweep::Arguments),
     Train(train::Arguments),
 }
 
@@ -49,11 +56,13 @@ fn main() -> ExitCode {
         Command::Account(command) => command.run(),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Calibrate(command) => command.run(),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Data(arguments) => data::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Methods(arguments) => methods::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     };
     match result {

@@ -74,7 +74,8 @@ pub struct Arguments {
     quiet: bool,
 }
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+/// What the command makes of its input, or one message.
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
@@ -131,7 +132,8 @@ impl Arguments {
     }
 }
 
-fn cores() -> usize {
+/// The machine's cores.
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -153,7 +155,7 @@ fn free_folder(recipe: &str) -> PathBuf {
 }
 
 /// The first interrupt ends the run in good order; a second one ends the process.
-fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
+pub fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     ctrlc::set_handler(move || {

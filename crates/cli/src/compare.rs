@@ -1,0 +1,116 @@
+//! `muffle compare`: methods beside each other, at several budgets and with several seeds.
+
+use crate::CommandResult;
+use crate::experiment::{Options, Remarks, run as run_experiment};
+use crate::train::Outcome;
+use clap::Args;
+use muffle::experiment::{Experiment, Variant, check_settings};
+use muffle::methods::{self, Mode};
+use muffle::train::certificate::REPRODUCIBLE;
+use muffle::train::recipes;
+
+/// Compare published methods: every method at every epsilon with every seed, as a table and plots.
+///
+/// Every run has a folder of its own in DIR/cells. Finished runs are not run again, and an interrupted comparison goes on
+/// with the same command. DIR/results.csv has every run, DIR/results.md means and intervals, DIR/accuracy.svg accuracy
+/// against epsilon and DIR/steps.svg accuracy against steps.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --seeds 3 --output comparison
+  muffle compare --methods dp-sgd,icgc --mode sound,as-published --epsilon 2 --output forms
+  muffle compare --methods dp-sgd,dp-psac --recipe adult-mlp --data people.toml --set records=30000 \\
+      --epsilon 0.5,1,2 --output people")]
+pub struct Arguments {
+    /// Methods with their usual settings: see `muffle methods`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    methods: Vec<String>,
+    /// Forms of the methods: sound, as-published, or both; what is sound as published has one form
+    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "sound", value_parser = [Mode::Sound.name(), Mode::AsPublished.name()])]
+    mode: Vec<String>,
+    /// The privacy of every run, one or several
+    #[arg(long, value_name = "EPSILONS", value_delimiter = ',', required = true)]
+    epsilon: Vec<f64>,
+    /// Runs of each method at each epsilon, with the seeds 1 to N
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// A recipe by name (see `muffle recipes`) or a .toml file: all that the methods share
+    #[arg(long, value_name = "RECIPE", default_value = recipes::RECIPES[0].name)]
+    recipe: String,
+    /// Data set: a published name or a path of your own
+    #[arg(long, value_name = "DATA")]
+    data: Option<String>,
+    /// Model: a name or a model file
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Change a key of the recipe for all runs: epochs=5, clip.threshold=0.5
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> CommandResult {
+    check_settings(&arguments.settings)?;
+    let factors = ["method", "form", "epsilon"].map(String::from).to_vec();
+    let (output, search) = (&arguments.options.output, arguments.options.search());
+    let experiment = Experiment::new(output, factors, arguments.variants()?, &search)?;
+    let experiment = experiment.with_seeds(arguments.seeds);
+    let title = format!("Comparison on {}", experiment.groups[0].plan.recipe.data);
+    run_experiment(&experiment, &arguments.options, &title, Some(2), |_| Ok(remarks()))
+}
+
+impl Arguments {
+    fn variants(&self) -> Outcome<Vec<Variant>> {
+        let mut variants: Vec<Variant> = Vec::new();
+        for name in &self.methods {
+            let entry = methods::find(name)?;
+            for mode in [Mode::Sound, Mode::AsPublished] {
+                // What is sound as published has one form, which is then both.
+                let asked = self.mode.iter().any(|word| word == mode.name());
+                let only = entry.modes.len() == 1 && entry.modes[0] == mode;
+                if !entry.modes.contains(&mode) || !(asked || only) {
+                    continue;
+                }
+                if mode == Mode::AsPublished {
+                    eprintln!("{name} as published, not proved: {}", entry.breaks);
+                }
+                for epsilon in &self.epsilon {
+                    let named = [
+                        Some(format!("method={name}")),
+                        Some(format!("mode={}", mode.name())),
+                        // The noise follows from epsilon, whatever the recipe had.
+                        Some("noise_multiplier=".to_string()),
+                        Some(format!("epsilon={epsilon}")),
+                        self.data.as_ref().map(|value| format!("data={value:?}")),
+                        self.model.as_ref().map(|value| format!("model={value:?}")),
+                    ];
+                    let own = entry.settings.iter().map(ToString::to_string);
+                    let settings: Vec<String> =
+                        own.chain(named.into_iter().flatten()).chain(self.settings.clone()).collect();
+                    let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
+                    let variant = Variant {
+                        levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],
+                        name: format!("{name}{form}-{epsilon}"),
+                        recipe: recipes::find(&self.recipe, &settings)?,
+                    };
+                    if variants.iter().all(|other| other.name != variant.name) {
+                        variants.push(variant);
+                    }
+                }
+            }
+        }
+        Ok(variants)
+    }
+}
+
+fn remarks() -> Remarks {
+    let paragraphs = [
+        "Deviations and Student intervals are over seeds: they say how much the random numbers of a run matter, not the \
+         choice of the test split.",
+        "Every epsilon is that of one run. All of these runs read the records, and runs of one seed share their noise: \
+         what is learned from the table, or published of several models, costs more than any single epsilon.",
+        REPRODUCIBLE,
+    ];
+    Remarks { paragraphs: paragraphs.map(String::from).to_vec(), ..Remarks::default() }
+}

@@ -1,0 +1,297 @@
+//! `muffle compare` and `muffle sweep`, on the binary that users run.
+
+mod common;
+
+use common::{Project, last_json, read_json};
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Two methods at two budgets with two seeds, a few steps each.
+const COMPARISON: [&str; 12] = [
+    "compare",
+    "--methods",
+    "dp-sgd,auto-s",
+    "--recipe",
+    "small.toml",
+    "--epsilon",
+    "2,4",
+    "--set",
+    "steps=5",
+    "--json",
+    "--output",
+    "comparison",
+];
+
+/// Runs a command and returns its result.
+fn result(project: &Project, arguments: &[&str]) -> Value {
+    let output = project.muffle(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    last_json(&output)
+}
+
+fn read(project: &Project, name: &str) -> String {
+    fs::read_to_string(project.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn a_comparison_leaves_tables_and_plots_and_runs_nothing_twice() {
+    let project = Project::new();
+    let arguments = [&COMPARISON[..], &["--seeds", "2"]].concat();
+    let first = result(&project, &arguments);
+    assert_eq!((&first["cells"], &first["finished"], &first["run_now"]), (&8.into(), &8.into(), &8.into()));
+    assert_eq!(first["groups"].as_array().unwrap().len(), 4);
+    for group in first["groups"].as_array().unwrap() {
+        let (mean, interval) = (group["test_accuracy"].as_f64().unwrap(), &group["interval"]);
+        assert!(interval[0].as_f64().unwrap() <= mean && mean <= interval[1].as_f64().unwrap(), "{group}");
+        let limit: f64 = group["levels"]["epsilon"].as_str().unwrap().parse().unwrap();
+        assert!(group["epsilon"].as_f64().unwrap() <= limit, "{group}");
+    }
+    let table = read(&project, "comparison/results.csv");
+    assert!(table.starts_with("method,form,epsilon,seed,accuracy,"), "{table}");
+    assert_eq!(table.lines().count(), 9);
+    assert!(read(&project, "comparison/results.md").contains("| auto-s | sound | 4 |"));
+    for plot in ["accuracy.svg", "steps.svg"] {
+        let text = read(&project, &format!("comparison/{plot}"));
+        assert!(text.starts_with("<svg") && text.contains("auto-s") && text.contains("<polyline"), "{text}");
+    }
+    let model = project.path("comparison/cells/dp-sgd-2-1/model.safetensors");
+    let written = fs::metadata(&model).unwrap().modified().unwrap();
+
+    let again = result(&project, &arguments);
+    assert_eq!((&again["finished"], &again["run_now"]), (&8.into(), &0.into()));
+    assert_eq!(again["groups"], first["groups"]);
+    assert_eq!(fs::metadata(&model).unwrap().modified().unwrap(), written);
+    assert_eq!(read(&project, "comparison/results.csv"), table);
+
+    let more = result(&project, &[&COMPARISON[..], &["--seeds", "3"]].concat());
+    assert_eq!((&more["finished"], &more["run_now"]), (&12.into(), &4.into()));
+
+    let other = project.muffle(&[&arguments[..], &["--set", "learning_rate=1"]].concat());
+    let error = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(
+        error.contains("another `learning_rate`") && error.contains("choose another --output"),
+        "{error}"
+    );
+}
+
+#[test]
+fn forms_as_published_stand_beside_sound_ones_with_their_claim() {
+    let project = Project::new();
+    let arguments = [
+        "compare",
+        "--methods",
+        "dp-sgd,noisy-gradient",
+        "--mode",
+        "sound,as-published",
+        "--recipe",
+        "small.toml",
+        "--epsilon",
+        "2",
+        "--seeds",
+        "1",
+        "--set",
+        "steps=5",
+        "--json",
+        "--output",
+        "forms",
+    ];
+    let groups = result(&project, &arguments)["groups"].clone();
+    let forms: Vec<(&str, &str)> = groups
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| (group["levels"]["method"].as_str().unwrap(), group["levels"]["form"].as_str().unwrap()))
+        .collect();
+    assert_eq!(forms, [("dp-sgd", "sound"), ("noisy-gradient", "sound"), ("noisy-gradient", "as-published")]);
+    assert!(
+        groups[2]["epsilon"].is_null() && groups[2]["claimed_epsilon"].as_f64().unwrap() > 0.0,
+        "{groups}"
+    );
+    assert!(read(&project, "forms/results.md").contains("none (claimed: "));
+}
+
+#[test]
+fn a_killed_comparison_goes_on_to_the_same_results() {
+    let project = Project::new();
+    let arguments = |output: &'static str| {
+        vec![
+            "compare",
+            "--methods",
+            "dp-sgd",
+            "--recipe",
+            "small.toml",
+            "--epsilon",
+            "4",
+            "--seeds",
+            "3",
+            "--quiet",
+            "--set",
+            "steps=20000",
+            "--set",
+            "checkpoint_seconds=0.01",
+            "--json",
+            "--output",
+            output,
+        ]
+    };
+    let whole = result(&project, &arguments("whole"));
+    for kill in 0..3 {
+        let mut child = project.command(&arguments("killed")).stdout(Stdio::null()).spawn().unwrap();
+        let begun =
+            |number: u32| project.path(format!("killed/cells/dp-sgd-4-{number}/ledger.jsonl")).exists();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !begun(1) && Instant::now() < deadline && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::thread::sleep(Duration::from_millis(30 + 60 * kill));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(!project.path("killed/results.csv").exists(), "the kills came too late");
+    let end = result(&project, &arguments("killed"));
+    assert_eq!((&end["finished"], &end["groups"]), (&3.into(), &whole["groups"]));
+    assert_eq!(read(&project, "killed/results.csv"), read(&project, "whole/results.csv"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_what_is_finished_and_says_how_to_go_on() {
+    let project = Project::new();
+    let arguments = [
+        "compare",
+        "--methods",
+        "dp-sgd",
+        "--recipe",
+        "small.toml",
+        "--epsilon",
+        "4",
+        "--seeds",
+        "4",
+        "--quiet",
+        "--threads",
+        "1",
+        "--set",
+        "steps=60000",
+        "--output",
+        "stopped",
+    ];
+    let child = project.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !project.path("stopped/cells/dp-sgd-4-1/ledger.jsonl").exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("of 4 runs are finished; the same command goes on"),
+        "{text}"
+    );
+    assert_eq!(read_json(&project.path("stopped/cells/dp-sgd-4-1/privacy.json"))["status"], "interrupted");
+}
+
+#[test]
+fn a_sweep_combines_values_and_says_that_choosing_is_not_free() {
+    let project = Project::new();
+    let grid = [
+        "sweep",
+        "small.toml",
+        "--grid",
+        "learning_rate=0.1,0.5",
+        "--grid",
+        "optimizer={kind=\"sgd\"},{kind=\"adam\"}",
+        "--seeds",
+        "2",
+        "--set",
+        "steps=5",
+    ];
+    let sweep = result(&project, &[&grid[..], &["--json", "--output", "sweep"]].concat());
+    assert_eq!((&sweep["cells"], &sweep["run_now"], &sweep["price"]), (&8.into(), &8.into(), &Value::Null));
+    let best = sweep["best"]["folder"].as_str().unwrap();
+    assert!(project.path("sweep").join(best).join("model.safetensors").is_file(), "{best}");
+    assert!(read(&project, "sweep/results.md").contains("is not free"));
+    assert!(project.path("sweep/accuracy.svg").is_file() && project.path("sweep/steps.svg").is_file());
+    assert_eq!(result(&project, &[&grid[..], &["--json", "--output", "sweep"]].concat())["run_now"], 0);
+
+    let priced = result(&project, &[&grid[..], &["--price", "--json", "--output", "priced"]].concat());
+    let (price, one) = (&priced["price"], priced["groups"][0]["epsilon"].as_f64().unwrap());
+    assert_eq!(price["kind"], "composition");
+    assert!(price["epsilon"].as_f64().unwrap() > 1.5 * one, "{price} for all, {one} for one");
+    // Runs that are paid for together have noise of their own.
+    for line in read(&project, "priced/results.csv").lines().skip(1) {
+        let folder = project.path("priced").join(line.rsplit(',').next().unwrap().trim_matches('"'));
+        assert_eq!(read_json(&folder.join("privacy.json"))["reproducible"], false, "{line}");
+    }
+}
+
+#[test]
+fn a_random_search_keeps_its_draws_and_prices_its_best() {
+    let project = Project::new();
+    let search = |output: &'static str, mean: &'static str| {
+        let arguments = [
+            "sweep",
+            "small.toml",
+            "--grid",
+            "learning_rate=0.1,0.5,1",
+            "--random",
+            mean,
+            "--set",
+            "steps=5",
+            "--json",
+            "--output",
+            output,
+        ];
+        project.muffle(&arguments)
+    };
+    let first = last_json(&search("search", "4"));
+    let draws = read(&project, "search/draws.json");
+    assert_eq!(
+        first["cells"],
+        read_json(&project.path("search/draws.json"))["runs"].as_array().unwrap().len()
+    );
+    assert_eq!(first["price"]["kind"], "random_search");
+    let (price, one) =
+        (first["price"]["epsilon"].as_f64().unwrap(), first["groups"][0]["epsilon"].as_f64().unwrap());
+    assert!(price > one && price.is_finite(), "{price} for the best, {one} for one");
+    assert_eq!(last_json(&search("search", "4"))["run_now"], 0);
+    assert_eq!(read(&project, "search/draws.json"), draws);
+    let other = search("search", "5");
+    assert!(
+        other.status.code() == Some(2) && String::from_utf8_lossy(&other.stderr).contains("--random 4"),
+        "{other:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_runs() {
+    let project = Project::new();
+    let compare = ["compare", "--recipe", "small.toml", "--output", "out", "--epsilon"];
+    let sweep = ["sweep", "small.toml", "--output", "out", "--grid"];
+    for (command, more, part) in [
+        (&compare[..], &["1", "--methods", "dp-sdg"][..], "did you mean `dp-sgd`?"),
+        (&compare, &["0", "--methods", "dp-sgd"], "epsilon = 0 is outside"),
+        (&compare, &["1", "--methods", "dp-sgd", "--mode", "proved"], "as-published"),
+        (&compare, &["1", "--methods", "dp-sgd", "--seeds", "0"], "--seeds"),
+        (&compare, &["1", "--methods", "dp-sgd", "--set", "seed=1"], "seeds are given by --seeds"),
+        (
+            &compare,
+            &["1", "--methods", "dp-sgd", "--model", "resnet18"],
+            "dp-sgd sound 1: the model takes inputs",
+        ),
+        (&sweep, &["learning_rate"], "key=value"),
+        (&sweep, &["learning_rat=1,2"], "did you mean `learning_rate`?"),
+        (&sweep, &["learning_rate=1,1"], "there twice"),
+        (&sweep, &["learning_rate=1", "--grid", "learning_rate=2"], "the key is there twice"),
+        (&sweep, &["delta=1e-5,1e-6", "--price"], "one delta"),
+        (&sweep, &["learning_rate=1", "--random", "0"], "mean number of runs = 0"),
+    ] {
+        let output = project.muffle(&[command, more].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {error}");
+        assert!(error.contains(part), "{more:?}: {error}");
+    }
+    assert!(!project.path("out").exists(), "nothing is left of an experiment that never began");
+}

@@ -1,7 +1,7 @@
 //! The Poisson-sampled Gaussian when one record is exchanged for another.
 
 use super::cell::Cell;
-use super::pair::sampled_loss;
+use super::pair::{mixture_quantile, sampled_loss};
 use crate::normal;
 use crate::quadrature;
 
@@ -30,21 +30,38 @@ use crate::quadrature;
 pub(crate) struct ReplaceOne {
     sample_rate: f64,
     mu: f64,
+    /// ln A/B with A = 1 − q and B = q e^{−μ²/2}.
+    log_odds: f64,
 }
 
 impl ReplaceOne {
     pub(crate) fn new(sample_rate: f64, noise_multiplier: f64) -> ReplaceOne {
-        ReplaceOne { sample_rate, mu: 1.0 / noise_multiplier }
+        let mu = 1.0 / noise_multiplier;
+        let log_odds = ((1.0 - sample_rate) / sample_rate).ln() + 0.5 * mu * mu;
+        ReplaceOne { sample_rate, mu, log_odds }
     }
 
     pub(crate) fn mu(&self) -> f64 {
         self.mu
     }
 
-    /// The loss at output `z`, increasing in `z`.
+    /// The total variation distance: the loss is positive where `z` is, so it is q(Φ(μ) − Φ(−μ)).
+    pub(crate) fn total_variation(&self) -> f64 {
+        self.sample_rate * normal::between(-self.mu, self.mu)
+    }
+
+    /// The loss at output `z`, increasing and odd in `z`: with y = e^{μ|z|} it is ln (A + By)/(A + B/y), where the ratio
+    /// exceeds one by (y − 1/y)/(A/B + 1/y).
     pub(crate) fn loss(&self, z: f64) -> f64 {
-        sampled_loss(self.sample_rate, self.mu * (z - 0.5 * self.mu))
-            - sampled_loss(self.sample_rate, -self.mu * (z + 0.5 * self.mu))
+        let log_y = self.mu * z.abs();
+        let size = if log_y < 300.0 && self.log_odds < 300.0 {
+            (2.0 * log_y.sinh() / (self.log_odds.exp() + (-log_y).exp())).ln_1p()
+        } else {
+            let half_square = 0.5 * self.mu * self.mu;
+            sampled_loss(self.sample_rate, log_y - half_square)
+                - sampled_loss(self.sample_rate, -log_y - half_square)
+        };
+        size.copysign(z)
     }
 
     /// The density of P.
@@ -52,41 +69,24 @@ impl ReplaceOne {
         (1.0 - self.sample_rate) * normal::density(z) + self.sample_rate * normal::density(z - self.mu)
     }
 
-    /// Losses beyond which each part of P has less than the tail beyond `reach`.
-    pub(crate) fn range(&self, reach: f64) -> (f64, f64) {
-        (self.loss(-reach), self.loss(reach + self.mu))
+    /// Losses outside of which P has at most probability `exp(log_tail)` on either side.
+    pub(crate) fn range(&self, log_tail: f64) -> (f64, f64) {
+        let top = mixture_quantile(self.sample_rate, self.mu, log_tail);
+        (self.loss(-normal::upper_quantile(log_tail)), self.loss(top))
     }
 
-    /// The output with a given loss. The loss is increasing, so bisection always ends; Newton's steps make it short.
+    /// The output with a given loss: y solves By² − A(e^ℓ − 1)y − e^ℓ B = 0, and the positive root is
+    /// e^{ℓ/2 + asinh(A/B · sinh(ℓ/2))}.
     fn output(&self, loss: f64) -> f64 {
-        // |loss| ≤ μ(|z| + μ) + …: the loss grows at most like that of q = 1, 2μz, and at least like this bracket.
-        let mut high = 1.0;
-        while self.loss(high) < loss.abs() {
-            high *= 2.0;
-        }
-        let mut low = 0.0;
-        let mut z = 0.5 * high;
-        for _ in 0..200 {
-            let value = self.loss(z) - loss.abs();
-            if value > 0.0 {
-                high = z
-            } else {
-                low = z
-            }
-            let slope = {
-                let up = sampled_slope(self.sample_rate, self.mu * (z - 0.5 * self.mu));
-                let down = sampled_slope(self.sample_rate, -self.mu * (z + 0.5 * self.mu));
-                self.mu * (up + down)
-            };
-            let newton = z - value / slope;
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - z).abs() <= 1e-15 * z.abs().max(1e-3) {
-                z = next;
-                break;
-            }
-            z = next;
-        }
-        z.copysign(loss)
+        let half = 0.5 * loss.abs();
+        let log_y = if self.log_odds < 300.0 && half < 300.0 {
+            half + (self.log_odds.exp() * half.sinh()).asinh()
+        } else {
+            // ln sinh, and asinh(t) = ln 2t for large t; a loss of zero is at zero.
+            let log_sinh = half + (-0.5 * (-2.0 * half).exp_m1()).ln();
+            half + (std::f64::consts::LN_2 + self.log_odds + log_sinh).max(0.0)
+        };
+        (log_y / self.mu).copysign(loss)
     }
 
     pub(crate) fn cell(&self, lower: f64, upper: f64) -> Cell {
@@ -101,11 +101,6 @@ impl ReplaceOne {
         });
         cell
     }
-}
-
-/// Derivative of [`sampled_loss`] in the loss: q e^ℓ/(1 − q + q e^ℓ).
-fn sampled_slope(sample_rate: f64, loss: f64) -> f64 {
-    sample_rate / (sample_rate + (1.0 - sample_rate) * (-loss).exp())
 }
 
 #[cfg(test)]
@@ -147,6 +142,23 @@ mod tests {
                 for (v, w) in others {
                     let other = hockey_stick(q, v, w, alpha);
                     assert!(other <= most + 1e-6, "{q} {alpha} {v:?} {w:?}: {other} > {most}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_invert_losses() {
+        for sample_rate in [1e-7, 0.01, 0.5, 0.999] {
+            for noise_multiplier in [0.02, 0.2, 1.0, 200.0] {
+                let pair = ReplaceOne::new(sample_rate, noise_multiplier);
+                for z in [-30.0, -3.0, -1e-3, 1e-9, 0.5, 8.0, 40.0] {
+                    let loss = pair.loss(z);
+                    let found = pair.output(loss);
+                    // Where the loss is flat, its own rounding decides.
+                    let slope = (pair.loss(z + 1e-6) - pair.loss(z - 1e-6)) / 2e-6;
+                    let room = 1e-12 * z.abs() + 1e-15 * (loss.abs() + sample_rate) / slope;
+                    assert!((found - z).abs() <= room, "{pair:?} {z}: {found}");
                 }
             }
         }

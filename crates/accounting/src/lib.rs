@@ -32,6 +32,7 @@ mod quadrature;
 pub mod random_sampling;
 pub mod rdp;
 pub mod reshuffling;
+pub mod selection;
 pub mod strong;
 pub mod zcdp;
 

@@ -44,6 +44,7 @@ pub mod principal_components;
 pub mod sampler;
 pub mod schedule;
 mod state;
+pub mod statistics;
 pub mod train;
 
 pub use state::{State, StateError};

@@ -1,0 +1,17 @@
+//! Statistics of measured results: how sure a mean is, and whether a difference is more than chance.
+//!
+//! Nothing here is private: these functions describe accuracies and losses that are already published.
+
+mod error;
+mod kruskal_wallis;
+mod mann_whitney;
+mod mean;
+mod ranks;
+mod shapiro_wilk;
+mod tails;
+
+pub use error::StatisticsError;
+pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
+pub use mann_whitney::{MannWhitney, mann_whitney};
+pub use mean::{Interval, Mean};
+pub use shapiro_wilk::{ShapiroWilk, shapiro_wilk};

@@ -9,7 +9,7 @@ use muffle_accounting::Event;
 
 pub static ENTRY: Entry = Entry {
     name: "dp-adam-ilg",
-    paper: "Li, Liang, Jiang, Zhang, DP-AdamILG",
+    paper: "Li, Liang, Jiang, Zhang, Differentially private deep learning with importance-based adaptive gradient processing",
     year: 2024,
     idea: "give every layer noise in proportion to the norm of its gradient",
     verdict: Verdict::Unsound,

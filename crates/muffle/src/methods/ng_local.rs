@@ -7,7 +7,7 @@ use muffle_nn::Purpose;
 
 pub static ENTRY: Entry = Entry {
     name: "ng-local",
-    paper: "Lin et al., Noisy Gradient, with a clip before the noise",
+    paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors; with a clip before the noise",
     year: 2020,
     idea: "let every record report a noisy gradient of its own, so that the sum needs no trust",
     verdict: Verdict::Conditional,

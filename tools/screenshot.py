@@ -21,7 +21,7 @@ def run(command):
     def read(descriptor):
         data = os.read(descriptor, 1 << 16)
         output.extend(data)
-        return b""
+        return data
 
     os.environ["COLUMNS"] = str(COLUMNS)
     pty.spawn(["sh", "-c", f'stty cols {COLUMNS}; exec "$@"', "sh", *command], read)

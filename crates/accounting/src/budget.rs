@@ -142,8 +142,27 @@ impl Budget {
         Ok(())
     }
 
-    /// The odometer: the price of what was accepted so far. For an adaptive run it is the conversion of the Rényi
-    /// costs at the fixed order; the proved total of a run that goes on is the target itself.
+    /// The odometer: what was spent so far.
+    ///
+    /// For a preset budget it is the price of the ledger. It holds for a run that ends where its ledger ends by a rule that
+    /// is not looked up in private outputs; a run that stops early because of them has the price of the run that was
+    /// planned, at most the target.
+    ///
+    /// For an adaptive budget it is a bound on the realised loss that may be read at any time, and acted upon.
+    ///
+    /// # Source
+    /// Rogers, Roth, Ullman and Vadhan 2016 for odometers; Whitehouse, Ramdas, Rogers and Wu 2023 for time-uniform ones.
+    /// With L_t the privacy loss of the outputs up to step t and K_t the sum of the log moments at order α, each known
+    /// before its step, M_t = exp((α − 1)L_t − K_t) is a non-negative supermartingale that starts at one: given the past,
+    /// the next factor has mean at most one, which is what a log moment bounds. By Ville's inequality it ever reaches
+    /// 1/δ with probability δ at most, and otherwise L_t < (K_t + ln(1/δ))/(α − 1) at all times. A reading that is
+    /// larger than the target is no contradiction: the filter bounds the end of the run by a better conversion, which
+    /// does not hold at all times at once.
+    ///
+    /// # Guarantee
+    /// Adaptive: with probability at least 1 − δ no reading of the whole run is below the privacy loss at its time, however
+    /// noise and stopping depend on earlier outputs. So a run that stops by any rule before a reading exceeds some ε fixed in
+    /// advance is (ε, δ)-differentially private.
     pub fn spent(&self) -> Result<Price, AccountingError> {
         match &self.rule {
             Rule::Preset { accountant, .. } => {
@@ -151,7 +170,7 @@ impl Budget {
             }
             Rule::Adaptive { spent: 0.0, .. } => Ok(Price::upper(0.0)),
             Rule::Adaptive { order, spent, .. } => {
-                Ok(Price::upper(conversion::improved(*spent, *order, self.target.delta)))
+                Ok(Price::upper(conversion::classical(*spent, *order, self.target.delta)))
             }
         }
     }

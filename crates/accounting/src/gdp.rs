@@ -9,7 +9,7 @@ use crate::normal;
 /// Delta of a μ-GDP mechanism at `epsilon`.
 ///
 /// # Source
-/// Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2022, Corollary 2.13: Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2).
+/// Balle and Wang 2018 (analytic Gaussian mechanism); Dong, Roth and Su 2022 (Gaussian DP): Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2).
 pub fn delta(mu: f64, epsilon: f64) -> f64 {
     if mu == 0.0 {
         return 0.0;
@@ -55,7 +55,7 @@ pub fn epsilon(mu: f64, delta_target: f64) -> f64 {
 /// Exact accounting of Gaussian noise that every record, or every record once in an epoch, meets.
 ///
 /// # Source
-/// Dong, Roth and Su 2022, Corollary 3.3: μ = √Σ μ_t². For partitioned epochs, parallel composition: with the
+/// Dong, Roth and Su 2022, composition of Gaussian DP: μ = √Σ μ_t². For partitioned epochs, parallel composition: with the
 /// assignment to batches fixed one batch changes, everything later is post-processing, and mixing over
 /// assignments does not hurt.
 ///

@@ -12,7 +12,7 @@ const LARGEST_MOMENT: u32 = 32;
 /// The moments accountant: integer moments up to 32 and a Chernoff bound.
 ///
 /// # Source
-/// Abadi et al. 2016, Theorem 2: ε = min over λ of (α(λ) + ln(1/δ))/λ with α(λ) the log moment, here
+/// Abadi et al. 2016, the tail bound of the moments accountant: ε = min over λ of (α(λ) + ln(1/δ))/λ with α(λ) the log moment, here
 /// K(λ + 1). The same as Rényi accounting with integer orders and the classical conversion.
 ///
 /// # Guarantee

@@ -19,7 +19,7 @@ impl LaplaceVotes {
     /// A bound on the probability that the noise changes the winner.
     ///
     /// # Source
-    /// Papernot et al. 2017, Lemma 4: Σ over the losers of (2 + γΔ)/(4e^(γΔ)), Δ the distance to the winner; and no
+    /// Papernot et al. 2017, the bound on a wrong winner: Σ over the losers of (2 + γΔ)/(4e^(γΔ)), Δ the distance to the winner; and no
     /// more than a fair draw among the classes.
     pub fn change_probability(&self, votes: &[u64]) -> f64 {
         let Some((winner, most)) =
@@ -47,7 +47,7 @@ impl LaplaceVotes {
     /// Log moment of one query, given the votes: small when the teachers agree.
     ///
     /// # Source
-    /// Papernot et al. 2017, Theorem 3.
+    /// Papernot et al. 2017, the data-dependent moment of a noisy vote.
     ///
     /// # Guarantee
     /// An upper bound for this query. It is a function of private votes, so a total made of it is internal: publishing

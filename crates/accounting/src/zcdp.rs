@@ -9,7 +9,7 @@ use crate::rdp::{conversion, orders};
 /// The published conversion: ε = ρ + 2√(ρ ln(1/δ)).
 ///
 /// # Source
-/// Bun and Steinke 2016, Proposition 1.3.
+/// Bun and Steinke 2016, from zCDP to approximate DP.
 pub fn classical_epsilon(rho: f64, delta: f64) -> f64 {
     rho + 2.0 * (rho * (1.0 / delta).ln()).sqrt()
 }
@@ -17,7 +17,7 @@ pub fn classical_epsilon(rho: f64, delta: f64) -> f64 {
 /// The better conversion: the best order of the improved Rényi conversion with RDP(α) = ρα.
 ///
 /// # Source
-/// Canonne, Kamath and Steinke 2020, Corollary 13.
+/// Canonne, Kamath and Steinke 2020, the conversion of their Proposition 12 for zCDP.
 pub fn improved_epsilon(rho: f64, delta: f64) -> f64 {
     orders::best_order(|order| conversion::improved(rho * order * (order - 1.0), order, delta), delta, rho).1
 }
@@ -68,13 +68,13 @@ pub(crate) fn total_rho(
 /// zCDP with the better conversion.
 ///
 /// # Source
-/// Bun and Steinke 2016, Propositions 1.4 and 1.6 and Lemma 1.7; conversion as in [`improved_epsilon`].
+/// Bun and Steinke 2016: pure DP (Proposition 1.4), Gaussian noise and composition; conversion as in [`improved_epsilon`].
 pub struct Zcdp;
 
 /// zCDP with the conversion that the papers print.
 ///
 /// # Source
-/// Bun and Steinke 2016, Proposition 1.3.
+/// Bun and Steinke 2016, from zCDP to approximate DP.
 pub struct ZcdpClassical;
 
 impl Accountant for Zcdp {

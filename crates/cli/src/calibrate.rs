@@ -95,7 +95,7 @@ impl Calibrate {
                 }
             }
             panels.push(plot::delta_against_epsilon(&found.event, adjacency, self.run.delta)?);
-            atomic_file::write(path, &plot::draw(&panels))
+            atomic_file::write(path, plot::draw(&panels))
                 .map_err(|error| format!("--plot {}: {error}", path.display()))?;
         }
         Ok(())

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// A value for every time t = 0, 1, 2, ..., counted in steps or epochs as the caller likes.
 ///
 /// # Source
-/// `Time`, `Exponential`, `Step` and `Polynomial` are the decays of Yu et al. 2019 (methods M02); `Cosine` is Loshchilov and
-/// Hutter 2017 (SGDR) without restarts.
+/// `Time`, `Exponential`, `Step` and `Polynomial` are the decays of Yu et al. 2019 (methods M02); `Power` is that of Wu et al.
+/// 2021 (ADPSGD); `Cosine` is Loshchilov and Hutter 2017 (SGDR) without restarts.
 ///
 /// # Guarantee
 /// The value depends on the schedule's constants and on t only.
@@ -27,6 +27,15 @@ pub enum Schedule {
         initial: f64,
         /// How fast it falls.
         rate: f64,
+    },
+    /// `initial · (1 + rate · t)^power`.
+    Power {
+        /// Value at t = 0.
+        initial: f64,
+        /// How fast it changes.
+        rate: f64,
+        /// Exponent; the value grows if it is positive.
+        power: f64,
     },
     /// `initial · exp(−rate · t)`.
     Exponential {
@@ -77,6 +86,7 @@ impl Schedule {
         match *self {
             Schedule::Constant { value } => value,
             Schedule::Time { initial, rate } => initial / (1.0 + rate * t),
+            Schedule::Power { initial, rate, power } => initial * (1.0 + rate * t).powf(power),
             Schedule::Exponential { initial, rate } => initial * (-rate * t).exp(),
             Schedule::Step { initial, factor, period } => {
                 initial * factor.powf((time / period.max(1)) as f64)
@@ -136,5 +146,8 @@ mod tests {
         assert!((cosine.at(4) - 2.5).abs() < 1e-12);
         assert_eq!(Schedule::Step { initial, factor: 0.5, period: 2 }.at(5), 1.0);
         assert_eq!(Schedule::Time { initial, rate: 0.25 }.at(4), 2.0);
+        // 1 + 0.75 · 4 = 4, and its root is 2.
+        assert_eq!(Schedule::Power { initial, rate: 0.75, power: 0.5 }.at(4), 8.0);
+        assert_eq!(Schedule::Power { initial, rate: 0.75, power: -0.5 }.at(4), 2.0);
     }
 }

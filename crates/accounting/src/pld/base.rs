@@ -36,7 +36,7 @@ impl Base {
     /// randomised response.
     ///
     /// # Source
-    /// Kairouz, Oh and Viswanath 2015, Theorem 3.1.
+    /// Kairouz, Oh and Viswanath 2015: the mechanism that dominates all (ε, δ)-DP ones.
     pub(crate) fn proved(epsilon: f64, delta: f64) -> Base {
         let mut atoms = response_atoms(2, epsilon, delta);
         if delta > 0.0 {

@@ -11,12 +11,13 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// The moments of known probabilities under P and Q that lie somewhere in a cell, such as the one in which the
-    /// support ends.
-    pub(crate) fn of_masses((with, without): (f64, f64), outer: (f64, f64)) -> Cell {
+    /// The moments of the same mass over a cell that reaches further, such as the one in which the support ends.
+    /// `without` is the mass under Q. Nothing cancels: `e^inner − e^outer` is added times Q on either side.
+    pub(crate) fn widened(self, without: f64, inner: (f64, f64), outer: (f64, f64)) -> Cell {
+        let gap = |to: f64, from: f64| if to == from { 0.0 } else { from.exp() * (to - from).exp_m1() };
         Cell {
-            left: (with - outer.0.exp() * without).max(0.0),
-            right: (outer.1.exp() * without - with).max(0.0),
+            left: self.left + gap(inner.0, outer.0) * without,
+            right: self.right + gap(outer.1, inner.1) * without,
         }
     }
 

@@ -24,10 +24,20 @@ use super::spectrum::Spectrum;
 
 /// Bound on the relative error of one grid mass and of its share in a normaliser ...
 const MASS_ERROR: f64 = 4e-13;
-/// ... except at the edge of a support, where it is this over the step: there a rounded mass is split in two.
+/// ... except at the edge of a support, where the place of the edge is rounded too: a shift by x moves the share
+/// x/step of a mass to its neighbour, and x is a few rounding errors of the likelihood ratio.
 const EDGE_ERROR: f64 = 1e-15;
 /// Rounding errors per level of a transform: a complex multiplication, its twiddle factor and an addition.
 const TRANSFORM_ERROR: f64 = 6.0 * f64::EPSILON;
+
+/// The loss of one kind of step and how often it is composed. If rare large losses are given apart as `jumps`, only
+/// compositions that hold at least one of them are counted.
+pub(crate) struct Part {
+    pub body: Discrete,
+    pub jumps: Option<Discrete>,
+    pub count: f64,
+}
+
 /// The composed loss of all steps.
 pub(crate) struct Composed {
     /// Sum of the offsets of all steps.
@@ -59,40 +69,48 @@ pub(crate) enum Side {
 
 impl Composed {
     /// Composes each measure with itself `count` times, and all of them with each other.
-    pub(crate) fn new(parts: &[(Discrete, f64)], plan: &Plan) -> Composed {
+    pub(crate) fn new(parts: &[Part], plan: &Plan) -> Composed {
         let size = transform_size(((plan.high - plan.low) / plan.step).ceil().max(64.0) as usize);
-        let offset: f64 = parts.iter().map(|(part, count)| part.offset * count).sum();
+        let offset: f64 = parts.iter().map(|part| part.body.offset * part.count).sum();
         let first = ((plan.low - offset) / plan.step).floor() as i64;
         let top = offset + (first + size as i64) as f64 * plan.step;
         let bottom = offset + first as f64 * plan.step;
         let input_error = TRANSFORM_ERROR * (size as f64).log2().ceil();
 
         let mut log_scale = 0.0;
-        let (mut above, mut below) = (-plan.upper_tilt * top, -plan.lower_tilt * bottom);
+        let (mut above, mut below) =
+            (Chernoff::new(plan.upper_tilt, top), Chernoff::new(plan.lower_tilt, bottom));
         let mut total_count = 0.0;
         let mut log_finite = 0.0;
         let mut edge_error = 0.0_f64;
         let mut spectrum = Spectrum::new(size);
-        for (part, count) in parts {
-            let logs_of_masses: Vec<f64> = part.masses.iter().map(|mass| mass.ln()).collect();
-            let loss = |place: usize| part.offset + (part.first + place as i64) as f64 * plan.step;
-            let cumulant = |tilt: f64| cumulant(&logs_of_masses, tilt, loss);
-            let own = cumulant(plan.tilt);
+        for Part { body, jumps, count } in parts {
+            let body = Logs::new(body, plan.step);
+            let jumps = jumps.as_ref().map(|jumps| Logs::new(jumps, plan.step));
+            let cumulants =
+                |tilt: f64| (body.cumulant(tilt), jumps.as_ref().map(|jumps| jumps.cumulant(tilt)));
+            let own = both(cumulants(plan.tilt));
             log_scale += count * own;
-            above += count * (cumulant(plan.tilt + plan.upper_tilt) - own);
-            below += count * (cumulant(plan.tilt + plan.lower_tilt) - own);
+            above.multiply(cumulants(plan.tilt + plan.upper_tilt), own, *count);
+            below.multiply(cumulants(plan.tilt + plan.lower_tilt), own, *count);
             total_count += count;
-            log_finite += count * (-part.infinite).ln_1p();
-            let weigh = |(place, log_mass): (usize, &f64)| (log_mass + plan.tilt * loss(place) - own).exp();
-            let tilted: Vec<f64> = logs_of_masses.iter().enumerate().map(weigh).collect();
-            let edge: f64 = part.edges.iter().map(|&place| tilted[place]).sum();
-            edge_error += count * edge * EDGE_ERROR / plan.step;
-            spectrum.multiply(part.first, &tilted, *count, input_error);
+            let tilted = body.tilted(plan.tilt, own);
+            let tilted_jumps = jumps.as_ref().map(|jumps| (jumps.part.first, jumps.tilted(plan.tilt, own)));
+            for (part, masses) in std::iter::once((body.part, &tilted)).chain(
+                jumps.iter().map(|jumps| jumps.part).zip(tilted_jumps.as_ref().map(|(_, tilted)| tilted)),
+            ) {
+                log_finite += count * (-part.infinite).ln_1p();
+                let excess = |blur: f64| (EDGE_ERROR * (1.0 + blur / plan.step) - MASS_ERROR).max(0.0);
+                edge_error +=
+                    count * part.edges.iter().map(|&(place, blur)| masses[place] * excess(blur)).sum::<f64>();
+            }
+            let borrowed = tilted_jumps.as_ref().map(|(first, tilted)| (*first, tilted.as_slice()));
+            spectrum.multiply((body.part.first, &tilted), borrowed, *count, input_error);
         }
         let (masses, transform_error) = spectrum.transform_back(first, input_error);
-        let (above, below) = (above.exp(), below.exp());
+        let (above, below) = (above.mass(), below.mass());
         // An error of relative size η in a share w of a measure of mass one changes its T-th power by (1 + wη)^T − 1.
-        let rounding = transform_error + edge_error.exp_m1();
+        let rounding = transform_error * plan.weight_norm(size) + edge_error.exp_m1();
         Composed {
             offset,
             first,
@@ -191,27 +209,114 @@ impl Composed {
 
     /// Bound on delta at one epsilon.
     pub(crate) fn delta(&self, epsilon: f64, side: Side) -> f64 {
-        let mut bound = match side {
-            Side::Upper => 1.0,
-            Side::Lower => 0.0,
-        };
-        self.walk(|upper, with, without| {
-            if upper - self.step > epsilon {
-                return true;
-            }
-            let (scale, offset) = self.scale(upper, side);
-            bound = (scale * (with - (epsilon - upper).min(0.0).exp() * without) + offset).clamp(0.0, 1.0);
-            false
+        self.curve(side).delta(epsilon)
+    }
+
+    /// Bounds on delta at any epsilon.
+    pub(crate) fn curve(&self, side: Side) -> Curve<'_> {
+        let mut sums = Vec::with_capacity(self.masses.len());
+        self.walk(|_, with, without| {
+            sums.push((with, without));
+            true
         });
-        bound
+        Curve { composed: self, side, sums }
     }
 }
 
-/// `ln Σ m e^{θℓ}` of a measure given by logarithms.
-fn cumulant(logs: &[f64], tilt: f64, loss: impl Fn(usize) -> f64) -> f64 {
-    let exponent = |place: usize| logs[place] + tilt * loss(place);
-    let largest = (0..logs.len()).map(exponent).fold(f64::NEG_INFINITY, f64::max);
-    largest + (0..logs.len()).map(|place| (exponent(place) - largest).exp()).sum::<f64>().ln()
+/// A bound on the privacy curve of a composed loss.
+pub(crate) struct Curve<'a> {
+    composed: &'a Composed,
+    side: Side,
+    /// What a walk reports, the highest loss first.
+    sums: Vec<(f64, f64)>,
+}
+
+impl Curve<'_> {
+    pub(crate) fn delta(&self, epsilon: f64) -> f64 {
+        let Composed { offset, first, step, pad, .. } = *self.composed;
+        // Losses may be off by the pad, each way.
+        let epsilon = match self.side {
+            Side::Upper => epsilon - pad,
+            Side::Lower => epsilon + pad,
+        };
+        let top = offset + (first + self.sums.len() as i64 - 1) as f64 * step;
+        let place = ((top - epsilon) / step).ceil().max(1.0) - 1.0;
+        let upper = top - place * step;
+        match self.sums.get(place as usize) {
+            Some((with, without)) => {
+                let (scale, offset) = self.composed.scale(upper, self.side);
+                (scale * (with - (epsilon - upper).min(0.0).exp() * without) + offset).clamp(0.0, 1.0)
+            }
+            None => match self.side {
+                Side::Upper => 1.0,
+                Side::Lower => 0.0,
+            },
+        }
+    }
+}
+
+/// A measure with the logarithms of its masses.
+struct Logs<'a> {
+    part: &'a Discrete,
+    step: f64,
+    logs: Vec<f64>,
+}
+
+impl Logs<'_> {
+    fn new(part: &Discrete, step: f64) -> Logs<'_> {
+        Logs { part, step, logs: part.masses.iter().map(|mass| mass.ln()).collect() }
+    }
+
+    fn exponent(&self, place: usize, tilt: f64) -> f64 {
+        self.logs[place] + tilt * (self.part.offset + (self.part.first + place as i64) as f64 * self.step)
+    }
+
+    /// `ln Σ m e^{θℓ}`.
+    fn cumulant(&self, tilt: f64) -> f64 {
+        let exponents = || (0..self.logs.len()).map(|place| self.exponent(place, tilt));
+        let largest = exponents().fold(f64::NEG_INFINITY, f64::max);
+        if largest == f64::NEG_INFINITY {
+            return largest;
+        }
+        largest + exponents().map(|exponent| (exponent - largest).exp()).sum::<f64>().ln()
+    }
+
+    /// The tilted masses over e^`scale`.
+    fn tilted(&self, tilt: f64, scale: f64) -> Vec<f64> {
+        (0..self.logs.len()).map(|place| (self.exponent(place, tilt) - scale).exp()).collect()
+    }
+}
+
+/// The cumulant of a body and its jumps together.
+fn both((body, jumps): (f64, Option<f64>)) -> f64 {
+    body + jumps.map_or(0.0, |jumps| (jumps - body).exp().ln_1p())
+}
+
+/// The Chernoff bound on tilted composed mass beyond a loss.
+struct Chernoff {
+    exponent: f64,
+    /// By how much the logarithm is lower without jumps, if they were kept apart.
+    jumps: Option<f64>,
+}
+
+impl Chernoff {
+    fn new(extra_tilt: f64, loss: f64) -> Chernoff {
+        Chernoff { exponent: -extra_tilt * loss, jumps: None }
+    }
+
+    fn multiply(&mut self, (body, jumps): (f64, Option<f64>), own: f64, count: f64) {
+        let all = both((body, jumps));
+        self.exponent += count * (all - own);
+        if jumps.is_some() {
+            *self.jumps.get_or_insert(0.0) += count * (all - body);
+        }
+    }
+
+    /// Everything, or what holds at least one jump: a − b for the moments a with jumps and b without.
+    fn mass(&self) -> f64 {
+        let share = self.jumps.map_or(1.0, |gap| -(-gap).exp_m1());
+        if share == 0.0 { 0.0 } else { self.exponent.exp() * share }
+    }
 }
 
 /// The smallest even length with factors 2, 3 and 5 only: these transforms are fast.

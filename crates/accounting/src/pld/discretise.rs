@@ -31,8 +31,9 @@ pub(crate) struct Discrete {
     pub first: i64,
     pub masses: Vec<f64>,
     pub infinite: f64,
-    /// Places next to an edge of the support, where masses are least exact.
-    pub edges: Vec<usize>,
+    /// Places next to an edge of the support, where masses are least exact, each with how inexactly the edge is
+    /// placed: in units of the rounding error, relative to a likelihood ratio there.
+    pub edges: Vec<(usize, f64)>,
 }
 
 /// The moments of a pair on all half cells of a grid, from which both discretisations follow.
@@ -45,9 +46,10 @@ pub(crate) struct Cells {
     /// Atoms that lie on grid points, one place for each point.
     on_grid: Vec<f64>,
     infinite: f64,
-    tail: f64,
-    /// Places next to an edge of the support.
-    edges: Vec<usize>,
+    /// Bounds on the mass left out below and above.
+    tails: (f64, f64),
+    /// Places next to an edge of the support, and how inexactly it is placed.
+    edges: Vec<(usize, f64)>,
 }
 
 impl Cells {
@@ -57,8 +59,11 @@ impl Cells {
     /// Offsets of different steps need not agree: composed losses lie on the grid shifted by the sum of offsets.
     /// That matters when most of a loss is much narrower than a cell: with a grid point at its centre of mass, both
     /// discretisations keep it there.
-    pub(crate) fn new(pair: &Pair, step: f64, offset: f64, log_tail: f64) -> Cells {
+    ///
+    /// What lies more than a cell above `top` is not looked at: a finite one is enough to split off the body below it.
+    pub(crate) fn new(pair: &Pair, step: f64, offset: f64, log_tail: f64, top: f64) -> Cells {
         let (low, high) = pair.range(log_tail);
+        let high = high.min(top.max(low) + step);
         let first = ((low - offset) / step).floor() as i64;
         let last = (((high - offset) / step).ceil() as i64).max(first + 1);
         let at = |half_index: i64| offset + 0.5 * half_index as f64 * step;
@@ -71,7 +76,7 @@ impl Cells {
             } else if inner == outer {
                 pair.cell(inner.0, inner.1)
             } else {
-                Cell::of_masses(pair.masses(inner.0, inner.1), outer)
+                pair.cell(inner.0, inner.1).widened(pair.without(inner.0, inner.1), inner, outer)
             }
         };
         let mut halves: Vec<(Cell, Cell)> =
@@ -80,6 +85,9 @@ impl Cells {
         let (atoms, infinite) = pair.atoms();
         for (loss, mass) in atoms {
             let position = (loss - offset) / step;
+            if position.ceil() as i64 > last {
+                continue;
+            }
             if (position - position.round()).abs() < ON_GRID {
                 on_grid[(position.round() as i64 - first) as usize] += mass;
                 continue;
@@ -94,10 +102,59 @@ impl Cells {
         let edges = [support.0, support.1]
             .into_iter()
             .filter(|edge| edge.is_finite())
-            .flat_map(|edge| edge_at(edge) - 1..=edge_at(edge) + 2)
-            .filter_map(|place| usize::try_from(place).ok().filter(|place| *place < on_grid.len()))
+            .flat_map(|edge| {
+                (edge_at(edge) - 1..=edge_at(edge) + 2).map(move |place| (place, edge.abs().exp_m1()))
+            })
+            .filter_map(|(place, blur)| Some((usize::try_from(place).ok()?, blur)))
+            .filter(|(place, _)| *place < on_grid.len())
             .collect();
-        Cells { offset, first, step, halves, on_grid, infinite, tail: log_tail.exp(), edges }
+        Cells {
+            offset,
+            first,
+            step,
+            halves,
+            on_grid,
+            infinite,
+            tails: (log_tail.exp(), log_tail.exp()),
+            edges,
+        }
+    }
+
+    /// What lies below a loss and what lies above it, as two measures that add up to this one. The cut is moved to the
+    /// next grid point below, or above if `up`.
+    pub(crate) fn split(&self, cut: f64, up: bool) -> [Cells; 2] {
+        let position = (cut - self.offset) / self.step;
+        let place = if up { position.ceil() } else { position.floor() } as i64 - self.first;
+        let place = place.clamp(0, self.halves.len() as i64) as usize;
+        let edges = |range: std::ops::RangeInclusive<usize>| {
+            let inside = self.edges.iter().filter(|(edge, _)| range.contains(edge));
+            inside.map(|(edge, blur)| (edge - range.start(), *blur)).collect()
+        };
+        let mut above = self.on_grid[place..].to_vec();
+        above[0] = 0.0;
+        let Cells { offset, first, step, infinite, tails, .. } = *self;
+        [
+            Cells {
+                offset,
+                first,
+                step,
+                halves: self.halves[..place].to_vec(),
+                on_grid: self.on_grid[..=place].to_vec(),
+                infinite: 0.0,
+                tails: (tails.0, 0.0),
+                edges: edges(0..=place),
+            },
+            Cells {
+                offset,
+                first: first + place as i64,
+                step,
+                halves: self.halves[place..].to_vec(),
+                on_grid: above,
+                infinite,
+                tails: (0.0, tails.1),
+                edges: edges(place..=self.halves.len()),
+            },
+        ]
     }
 
     /// The moments of whole cells.
@@ -126,12 +183,12 @@ impl Cells {
     /// Every composition that uses it instead of the pair has a larger delta at every epsilon.
     pub(crate) fn pessimistic(&self) -> Discrete {
         let mut masses = self.connect_the_dots();
-        masses[0] += self.tail;
+        masses[0] += self.tails.0;
         Discrete {
             offset: self.offset,
             first: self.first,
             masses,
-            infinite: self.infinite + self.tail,
+            infinite: self.infinite + self.tails.1,
             edges: self.edges.clone(),
         }
     }

@@ -4,17 +4,20 @@ mod base;
 mod cell;
 mod compose;
 mod discretise;
+mod jumps;
 mod pair;
 mod plan;
+mod refine;
 mod replace_one;
 mod spectrum;
+mod without_grid;
 
 use crate::accountant::{Accountant, Price, Standing, check_all, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
 use crate::{Adjacency, Event, gdp, normal, rdp};
 use base::Base;
-use compose::{Composed, Side};
+use compose::{Composed, Part, Side};
 use discretise::{Cells, Discrete};
 use pair::Pair;
 use plan::{Plan, Sketches};
@@ -26,8 +29,6 @@ const RELATIVE_TOLERANCE: f64 = 0.005;
 const ABSOLUTE_TOLERANCE: f64 = 0.002;
 /// The first grid aims for this share of the tolerance.
 const AIM: f64 = 0.25;
-/// How often the guess or the grid is improved at most.
-const REFINEMENTS: u32 = 9;
 
 /// Privacy loss distributions, composed by Fourier transform.
 ///
@@ -161,11 +162,11 @@ impl Direction {
         Sketches(self.pairs.iter().map(|(pair, count)| (pair.sketch(log_tail), *count)).collect())
     }
 
-    /// The integrals over the cells of each pair's grid; both sides are made from them.
-    fn cells(&self, sketches: &Sketches, step: f64, log_tail: f64) -> Vec<(Cells, f64)> {
+    /// The integrals over the cells of each pair's grid, up to a loss; both sides are made from them.
+    fn cells(&self, sketches: &Sketches, step: f64, log_tail: f64, top: f64) -> Vec<(Cells, f64)> {
         let both = self.pairs.iter().zip(&sketches.0);
         both.map(|((pair, count), (sketch, _))| {
-            (Cells::new(pair, step, pair.anchor(sketch, step), log_tail), *count)
+            (Cells::new(pair, step, pair.anchor(sketch, step), log_tail, top), *count)
         })
         .collect()
     }
@@ -176,43 +177,6 @@ impl Direction {
             Some(spacing) => spacing / (spacing / step).ceil(),
             None => step,
         }
-    }
-
-    /// Lower and upper bound on epsilon. It need not be known closely once it is certain to lie below `floor`.
-    fn epsilon(&self, delta: f64, floor: f64) -> (f64, f64) {
-        if let Some(mu) = self.gaussian() {
-            let exact = gdp::epsilon(mu, delta);
-            return (exact * (1.0 - 1e-9), exact);
-        }
-        let log_tail = self.log_tail(delta);
-        let sketches = self.sketches(log_tail);
-        let mut guess = sketches.epsilon(delta);
-        let mut fineness = 1.0;
-        let mut bracket = (0.0_f64, f64::INFINITY);
-        for _ in 0..=REFINEMENTS {
-            let width = bracket.1 - bracket.0;
-            let mut plan = sketches.plan(guess, AIM * tolerance(guess), fineness);
-            plan.step = self.aligned(plan.step);
-            let cells = self.cells(&sketches, plan.step, log_tail);
-            let upper = compose(&cells, Cells::pessimistic, &plan).epsilon(delta, Side::Upper);
-            let lower = compose(&cells, Cells::optimistic, &plan).epsilon(delta, Side::Lower);
-            bracket = (bracket.0.max(lower.unwrap_or(0.0)), bracket.1.min(upper.unwrap_or(f64::INFINITY)));
-            let narrow = bracket.1 - bracket.0 <= tolerance(bracket.0);
-            let guess_was_far_off = bracket.1 < 0.7 * guess;
-            // A finer grid that no longer helps has met the limits of the transform.
-            let improved = bracket.1 - bracket.0 < 0.9 * width;
-            let exhausted = fineness < 0.3 && !guess_was_far_off && !improved;
-            if narrow || bracket.1 <= floor || exhausted {
-                break;
-            }
-            if guess_was_far_off {
-                guess = bracket.1;
-            }
-            if !guess_was_far_off || width.is_finite() {
-                fineness *= 0.5;
-            }
-        }
-        bracket
     }
 }
 
@@ -228,7 +192,7 @@ impl Direction {
         let sketches = self.sketches(log_tail);
         let mut plan = sketches.plan_untilted();
         plan.step = self.aligned(plan.step);
-        let cells = self.cells(&sketches, plan.step, log_tail);
+        let cells = self.cells(&sketches, plan.step, log_tail, f64::INFINITY);
         let mut rates = vec![1.0_f64; false_positive_rates.len()];
         compose(&cells, Cells::pessimistic, &plan).upper_deltas(|epsilon, delta| {
             for (rate, fpr) in rates.iter_mut().zip(false_positive_rates) {
@@ -250,7 +214,7 @@ impl Direction {
         let sketches = self.sketches(log_tail);
         let mut plan = sketches.plan(epsilon, AIM * tolerance(epsilon), 1.0);
         plan.step = self.aligned(plan.step);
-        let cells = self.cells(&sketches, plan.step, log_tail);
+        let cells = self.cells(&sketches, plan.step, log_tail, f64::INFINITY);
         (
             compose(&cells, Cells::optimistic, &plan).delta(epsilon, Side::Lower),
             compose(&cells, Cells::pessimistic, &plan).delta(epsilon, Side::Upper),
@@ -278,8 +242,8 @@ pub fn delta(event: &Event, adjacency: Adjacency, epsilon: f64) -> Result<(f64, 
 
 /// Composes one side of all steps.
 fn compose(cells: &[(Cells, f64)], side: fn(&Cells) -> Discrete, plan: &Plan) -> Composed {
-    let parts: Vec<(Discrete, f64)> = cells.iter().map(|(cells, count)| (side(cells), *count)).collect();
-    Composed::new(&parts, plan)
+    let part = |(cells, count): &(Cells, f64)| Part { body: side(cells), jumps: None, count: *count };
+    Composed::new(&cells.iter().map(part).collect::<Vec<_>>(), plan)
 }
 
 /// The dominating pairs for removing and for adding a record; twice the same for symmetric mechanisms.

@@ -9,7 +9,7 @@ use crate::normal;
 /// A pair of distributions whose hockey-stick curve bounds that of a mechanism for one direction of adjacency.
 ///
 /// # Source
-/// Zhu, Dong and Wang 2022, Theorem 11: if (A, B) dominates a release, ((1−q)B + qA, B) dominates it on a Poisson
+/// Zhu, Dong and Wang 2022, amplification by sampling: if (A, B) dominates a release, ((1−q)B + qA, B) dominates it on a Poisson
 /// sample when a record is removed and (B, (1−q)B + qA) when one is added. On a sample of fixed size, with (A, B) for
 /// the exchange of a record, the first curve bounds orders e^ε ≥ 1 and the second those below; the two meet at 1,
 /// and the curve they form belongs to a pair whose loss has the positive part of the first, the negative part of
@@ -45,6 +45,14 @@ fn unsampled_loss(sample_rate: f64, loss: f64) -> f64 {
     } else {
         loss - sample_rate.ln() + (-(1.0 - sample_rate) * (-loss).exp()).ln_1p()
     }
+}
+
+/// A point above which (1−q)N(0,1) + qN(μ,1) has probability `exp(log_tail)` at most: both parts get half of it, and
+/// the part with the record has weight q only.
+pub(crate) fn mixture_quantile(sample_rate: f64, mu: f64, log_tail: f64) -> f64 {
+    let half = log_tail - std::f64::consts::LN_2;
+    let log_share = (half - sample_rate.ln()).min(-std::f64::consts::LN_2);
+    (mu + normal::upper_quantile(log_share)).max(normal::upper_quantile(half))
 }
 
 impl Pair {
@@ -99,30 +107,40 @@ impl Pair {
         }
     }
 
-    /// Probability of the continuous part between two losses inside the support, under P and under Q.
-    pub(crate) fn masses(&self, lower: f64, upper: f64) -> (f64, f64) {
+    /// Probability under Q of the continuous part between two losses inside the support.
+    pub(crate) fn without(&self, lower: f64, upper: f64) -> f64 {
         match self {
-            Pair::Full(base) => base.masses(lower, upper),
+            Pair::Full(base) => base.masses(lower, upper).1,
             Pair::Remove { sample_rate, base } => {
                 let (a, b) = (unsampled_loss(*sample_rate, lower), unsampled_loss(*sample_rate, upper));
-                let (with, without) = base.masses(a, b);
-                ((1.0 - sample_rate) * without + sample_rate * with, without)
+                base.masses(a, b).1
             }
             Pair::Add { sample_rate, base } => {
                 let (a, b) = (unsampled_loss(*sample_rate, -upper), unsampled_loss(*sample_rate, -lower));
                 let (with, without) = base.masses(a, b);
-                (without, (1.0 - sample_rate) * without + sample_rate * with)
+                (1.0 - sample_rate) * without + sample_rate * with
             }
             Pair::ReplaceOne(pair) => {
                 let cell = pair.cell(lower, upper);
-                let without = (cell.left + cell.right) / (upper.exp() - lower.exp());
-                (cell.left + lower.exp() * without, without)
+                (cell.left + cell.right) / (lower.exp() * (upper - lower).exp_m1())
             }
             Pair::WithoutReplacement { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
-                if lower >= 0.0 { positive.masses(lower, upper) } else { negative.masses(lower, upper) }
+                if lower >= 0.0 { positive.without(lower, upper) } else { negative.without(lower, upper) }
             }
         }
+    }
+
+    /// The total variation distance of P and Q: where R' = 1 − q + qR exceeds one, R does.
+    pub(crate) fn total_variation(&self) -> f64 {
+        let (sample_rate, (with, without)) = match self {
+            Pair::Full(base) => (1.0, base.positive()),
+            Pair::Remove { sample_rate, base }
+            | Pair::Add { sample_rate, base }
+            | Pair::WithoutReplacement { sample_rate, base } => (*sample_rate, base.positive()),
+            Pair::ReplaceOne(pair) => return pair.total_variation(),
+        };
+        sample_rate * (with - without)
     }
 
     /// Point masses at finite losses as (loss, probability under P), and the probability of an infinite loss.
@@ -221,12 +239,7 @@ impl Pair {
         let continuous = match self {
             Pair::Full(Base::Gaussian { mu }) => Some((mu * (0.5 * mu - reach), mu * (0.5 * mu + reach))),
             Pair::Remove { sample_rate, base: Base::Gaussian { mu } } => {
-                // Both parts of the mixture get half of the tail; the part with the record has weight q only.
-                let log_share = log_tail - sample_rate.ln() - std::f64::consts::LN_2;
-                let with =
-                    if log_share < -std::f64::consts::LN_2 { normal::upper_quantile(log_share) } else { 0.0 };
-                let without = normal::upper_quantile(log_tail - std::f64::consts::LN_2) - mu;
-                let top = mu * (0.5 * mu + with.max(without));
+                let top = mu * (mixture_quantile(*sample_rate, *mu, log_tail) - 0.5 * mu);
                 let bottom = -mu * (0.5 * mu + reach);
                 Some((sampled_loss(*sample_rate, bottom), sampled_loss(*sample_rate, top)))
             }
@@ -235,7 +248,7 @@ impl Pair {
                 Some((-sampled_loss(*sample_rate, top), -sampled_loss(*sample_rate, bottom)))
             }
             Pair::Full(_) | Pair::Remove { .. } | Pair::Add { .. } => self.support(),
-            Pair::ReplaceOne(pair) => Some(pair.range(reach)),
+            Pair::ReplaceOne(pair) => Some(pair.range(log_tail)),
             Pair::WithoutReplacement { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
                 Some((negative.range(log_tail).0.min(0.0), positive.range(log_tail).1.max(0.0)))
@@ -308,11 +321,14 @@ impl Pair {
                 points.extend(self.cell_points(|share| -sampled_loss(*sample_rate, -share / scale)));
             }
         }
-        let total: f64 = points.iter().map(|point| point.1).sum();
+        let top = self.range(log_tail).1;
         points.retain(|point| point.1 > 0.0);
+        let total: f64 = points.iter().map(|point| point.1).sum();
         for point in &mut points {
+            point.0 = point.0.min(top);
             point.1 /= total;
         }
+        points.sort_by(|left, right| left.0.total_cmp(&right.0));
         points
     }
 }

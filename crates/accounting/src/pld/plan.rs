@@ -21,8 +21,10 @@ pub(crate) struct Plan {
     pub step: f64,
 }
 
-/// Tilted mass outside of the window that a plan aims for, in nats.
+/// Tilted mass outside of the window that a plan aims for, in nats ...
 const OUTSIDE: f64 = 27.6;
+/// ... and for compositions with jumps, where little is gained by the tilt: so far below delta.
+const BELOW_DELTA: f64 = 12.0;
 /// A tilted variance below this share of the plain one shows that the tilt has gone too far.
 const COLLAPSED: f64 = 1e-4;
 /// Smallest Fourier transform: below this nothing is gained.
@@ -33,6 +35,20 @@ const COARSEST: f64 = 0.5;
 const MOST_POINTS: f64 = (1 << 20) as f64;
 /// Largest number of cells of one step's loss.
 const MOST_CELLS: f64 = (1 << 18) as f64;
+
+impl Plan {
+    /// Points of the window.
+    pub(crate) fn points(&self) -> f64 {
+        (self.high - self.low) / self.step
+    }
+
+    /// Bound on √(Σw²/N) for the weights w = e^{−θ(ℓ−ε)}(1 − e^{ε−ℓ}) of the losses above an ε, in a window of N points:
+    /// the i-th loss above ε has w ≤ e^{−iθh}.
+    pub(crate) fn weight_norm(&self, size: usize) -> f64 {
+        let geometric = -1.0 / (-2.0 * self.tilt * self.step).exp_m1();
+        (geometric / size as f64).min(1.0).sqrt()
+    }
+}
 
 impl Sketches {
     /// Cumulant generating function of the composed loss and its first derivative.
@@ -93,32 +109,76 @@ impl Sketches {
         low
     }
 
+    /// A loss that is exceeded `mass` times on average.
+    pub(crate) fn cut(&self, mass: f64) -> f64 {
+        let exceeded = |cut: f64| {
+            let above = |points: &[(f64, f64)]| {
+                points.iter().filter(|point| point.0 > cut).map(|point| point.1).sum::<f64>()
+            };
+            self.0.iter().map(|(points, count)| count * above(points)).sum::<f64>()
+        };
+        let (mut low, mut high) =
+            (0.0, self.0.iter().flat_map(|(points, _)| points).map(|point| point.0).fold(0.0, f64::max));
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            if exceeded(middle) > mass { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// The part of all losses up to `cut`.
+    pub(crate) fn below(&self, cut: f64) -> Sketches {
+        let below = |points: &[(f64, f64)]| points.iter().copied().filter(|point| point.0 <= cut).collect();
+        Sketches(self.0.iter().map(|(points, count)| (below(points), *count)).collect())
+    }
+
     /// A plan for answers near `epsilon` whose grid errors should stay below `tolerance`; `fineness` below one asks
     /// for a finer grid than that needs.
     pub(crate) fn plan(&self, epsilon: f64, tolerance: f64, fineness: f64) -> Plan {
         let tilt = self.tilt(epsilon);
-        let (log_scale, mean) = self.cumulant(tilt);
-        let (spread, widest) = self.spread(tilt);
-        let base = (2.0 * OUTSIDE / spread.max(f64::MIN_POSITIVE)).sqrt();
-        // (loss bound, extra tilt) on each side, over a range of tilts around the Gaussian choice.
-        let (mut high, mut low) = ((f64::INFINITY, base), (f64::NEG_INFINITY, base));
-        for power in -10..=8 {
-            let extra = base * f64::exp2(f64::from(power));
-            let above = (self.cumulant(tilt + extra).0 - log_scale + OUTSIDE) / extra;
-            let below = (log_scale - self.cumulant(tilt - extra).0 - OUTSIDE) / extra;
-            if above < high.0 {
-                high = (above, extra);
-            }
-            if below > low.0 {
-                low = (below, extra);
-            }
+        // However loose the tolerance, rounding must not change the shape for which the window is made.
+        let error = (0.35 * tolerance).min(0.05 * (1.0 + tilt) * self.spread(tilt).0);
+        self.plan_tilted(tilt, OUTSIDE, error, fineness)
+    }
+
+    /// The same for compositions with at least one loss above `cut`, as far as they matter for `delta`.
+    pub(crate) fn plan_jumps(
+        &self,
+        cut: f64,
+        delta: f64,
+        epsilon: f64,
+        tolerance: f64,
+        fineness: f64,
+    ) -> Plan {
+        // One jump from the body to epsilon and beyond is the likeliest way there.
+        let jump =
+            |points: &[(f64, f64)]| points.iter().copied().filter(|point| point.0 > cut).collect::<Vec<_>>();
+        let jumps = self.0.iter().flat_map(|(points, count)| {
+            jump(points).into_iter().map(move |(loss, mass)| (loss, count * mass))
+        });
+        let one = Sketches(vec![(jumps.collect(), 1.0)]);
+        let steepest = self.tilt(epsilon);
+        let tilt = if one.0[0].0.is_empty() { 0.0 } else { one.tilt(epsilon).min(steepest) };
+        // Delta falls faster in epsilon than this tilt, so the grid must be finer than the tilt asks for.
+        let error = 0.35 * tolerance * (1.0 + tilt) / (1.0 + steepest);
+        let mut plan = self.plan_tilted(tilt, BELOW_DELTA - delta.ln(), error, fineness);
+        // What the grid does to one jump counts as much as what it does to all the rest.
+        if !one.0[0].0.is_empty() {
+            let width = plan.high - plan.low;
+            plan.step = plan.step.min(fineness * one.step(tilt, error)).max(width / MOST_POINTS);
         }
-        let margin = 0.02 * (high.0 - low.0) + 1e-12 * mean.abs();
+        plan
+    }
+
+    fn plan_tilted(&self, tilt: f64, outside: f64, error: f64, fineness: f64) -> Plan {
+        let widest = self.spread(tilt).1;
+        let (low, high) = self.window(tilt, outside, f64::INFINITY);
         let width = high.0 - low.0;
-        // However loose the tolerance, rounding must not change the shape for which the window was made.
-        let error = (0.35 * tolerance).min(0.05 * (1.0 + tilt) * spread);
         let step = self.step(tilt, error).min(width / FEWEST_POINTS).min(COARSEST);
         let step = (fineness * step).max(width / MOST_POINTS).max(widest / MOST_CELLS);
+        // Further tilts must not tell a loss from the grid point next to it, or rounding would decide the bound.
+        let (low, high) = self.window(tilt, outside, 1.0 / step);
+        let margin = 0.02 * (high.0 - low.0) + 1e-12 * self.cumulant(tilt).1.abs();
         Plan {
             tilt,
             low: low.0 - margin - 2.0 * step,
@@ -127,6 +187,27 @@ impl Sketches {
             upper_tilt: high.1,
             step,
         }
+    }
+
+    /// (loss bound, extra tilt) at both ends of the window beyond which lies e^{−`outside`} of the tilted mass, by the best
+    /// extra tilt below `steepest`.
+    fn window(&self, tilt: f64, outside: f64, steepest: f64) -> ((f64, f64), (f64, f64)) {
+        let log_scale = self.cumulant(tilt).0;
+        let base = (2.0 * outside / self.spread(tilt).0.max(f64::MIN_POSITIVE)).sqrt();
+        let (mut high, mut low) = ((f64::INFINITY, base), (f64::NEG_INFINITY, base));
+        // A range around the Gaussian choice.
+        for power in -10..=8 {
+            let extra = (base * f64::exp2(f64::from(power))).min(steepest);
+            let above = (self.cumulant(tilt + extra).0 - log_scale + outside) / extra;
+            let below = (log_scale - self.cumulant(tilt - extra).0 - outside) / extra;
+            if above < high.0 {
+                high = (above, extra);
+            }
+            if below > low.0 {
+                low = (below, extra);
+            }
+        }
+        (low, high)
     }
 
     /// Variance of the tilted composed loss, and the widest range of a single loss.
@@ -183,9 +264,20 @@ impl Sketches {
     }
 }
 
-/// The centre of mass, in the likelihood ratio, of the cell that holds most of a loss: where a grid point belongs.
+/// The centre of mass, in the likelihood ratio, of the cell that holds most of a loss: where a grid point belongs. The
+/// points of the sketch are in ascending order.
 pub(crate) fn centre(sketch: &[(f64, f64)], step: f64) -> f64 {
-    let mut centre: f64 = sketch.iter().map(|point| point.0 * point.1).sum();
+    let (mut centre, mut most, mut inside, mut first) = (0.0, 0.0, 0.0, 0);
+    for &(loss, mass) in sketch {
+        inside += mass;
+        while loss - sketch[first].0 > step {
+            inside -= sketch[first].1;
+            first += 1;
+        }
+        if inside > most {
+            (centre, most) = (0.5 * (loss + sketch[first].0), inside);
+        }
+    }
     for _ in 0..3 {
         let inside = sketch.iter().filter(|point| (point.0 - centre).abs() <= 0.5 * step);
         let (with, shift) = inside.fold((0.0, 0.0), |(with, shift), point| {

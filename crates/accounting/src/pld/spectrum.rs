@@ -9,9 +9,10 @@
 //!   twiddle factors and passed through as many additions: its error is at most `c·u·log₂ N · Σ|input|`.
 //! * An error e in r changes `(a + r)^n` by at most a factor `exp(n e/|a + r|)`; logarithm and exponential add a
 //!   few `u·n·|ln(1 + r/a)|`.
-//! * The inverse transform has a relative error of `c·u·log₂ N` in the Euclidean norm (Higham 2002, Theorem 24.2).
-//!   By Cauchy's inequality and Parseval's identity an error with coefficients E_k changes any sum of outputs with
-//!   weights in [0, 1] by at most `√Σ|E_k|²`.
+//! * The inverse transform has a relative error of `c·u·log₂ N` in the Euclidean norm (Higham 2002, the
+//!   chapter on the fast Fourier transform).
+//!   By Cauchy's inequality and Parseval's identity an error with coefficients E_k changes a sum of outputs with
+//!   weights w by at most `√Σ|E_k|² · √(Σw²/N)`.
 
 use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
@@ -47,6 +48,13 @@ fn transforms(size: usize) -> Transforms {
     })
 }
 
+/// What jumps add to the logarithm of each coefficient, and a bound on its error.
+#[derive(Clone, Copy, Default)]
+struct Jump {
+    log: Complex<f64>,
+    error: f64,
+}
+
 /// A product of powers of transforms, as logarithms.
 pub(super) struct Spectrum {
     size: usize,
@@ -54,6 +62,8 @@ pub(super) struct Spectrum {
     logs: Vec<Complex<f64>>,
     /// Bound on the error of each logarithm.
     errors: Vec<f64>,
+    /// If jumps were kept apart: only compositions with at least one of them are transformed back.
+    jumps: Option<Vec<Jump>>,
     /// Logarithm of the composed atom, and its index.
     log_atom: f64,
     atom_index: i128,
@@ -66,14 +76,21 @@ impl Spectrum {
             size,
             logs: vec![Complex::new(0.0, 0.0); half],
             errors: vec![0.0; half],
+            jumps: None,
             log_atom: 0.0,
             atom_index: 0,
         }
     }
 
-    /// Multiplies by the `count`-th power of the transform of a measure of total mass one whose first mass has
-    /// index `first`.
-    pub(super) fn multiply(&mut self, first: i64, masses: &[f64], count: f64, input_error: f64) {
+    /// Multiplies by the `count`-th power of the transform of a measure of total mass at most one whose first mass has
+    /// index `first`. `jumps` is a second measure to add to it, and to keep apart.
+    pub(super) fn multiply(
+        &mut self,
+        (first, masses): (i64, &[f64]),
+        jumps: Option<(i64, &[f64])>,
+        count: f64,
+        input_error: f64,
+    ) {
         let by_mass = |left: &(usize, &f64), right: &(usize, &f64)| left.1.total_cmp(right.1);
         let Some((pivot, &atom)) = masses.iter().enumerate().max_by(by_mass) else {
             return;
@@ -81,19 +98,31 @@ impl Spectrum {
         let log_atom_before = self.log_atom;
         self.log_atom += count * atom.ln();
         self.atom_index += count as i128 * i128::from(first + pivot as i64);
-        let mut rest = vec![0.0; self.size];
-        let mut rest_mass = 0.0;
-        for (place, mass) in masses.iter().enumerate().filter(|(place, _)| *place != pivot) {
-            rest[(place as i64 - pivot as i64).rem_euclid(self.size as i64) as usize] += mass / atom;
-            rest_mass += mass / atom;
+        // The transform of masses over the atom, shifted to it, and the bound on the error of its outputs.
+        let transform = |first_place: i64, masses: &mut dyn Iterator<Item = (usize, &f64)>| {
+            let (mut input, mut total) = (vec![0.0; self.size], 0.0);
+            for (place, mass) in masses {
+                let index = first_place + place as i64 - pivot as i64;
+                input[index.rem_euclid(self.size as i64) as usize] += mass / atom;
+                total += mass / atom;
+            }
+            let forward = transforms(self.size).forward;
+            let mut output = forward.make_output_vec();
+            forward.process(&mut input, &mut output).expect("buffers come from the plan");
+            (output, input_error * total)
+        };
+        let (transformed, error) =
+            transform(0, &mut masses.iter().enumerate().filter(|(place, _)| *place != pivot));
+        if let Some((jumps_first, jumps)) = jumps {
+            let (jumps, jump_error) = transform(jumps_first - first, &mut jumps.iter().enumerate());
+            let total = self.jumps.get_or_insert_with(|| vec![Jump::default(); self.logs.len()]);
+            for ((total, jump), ratio) in total.iter_mut().zip(jumps).zip(&transformed) {
+                total.add(jump, jump_error, ratio + 1.0, error, count);
+            }
         }
-        let error = input_error * rest_mass;
-        let forward = transforms(self.size).forward;
-        let mut transformed = forward.make_output_vec();
-        forward.process(&mut rest, &mut transformed).expect("buffers come from the plan");
         for ((log, total_error), ratio) in self.logs.iter_mut().zip(&mut self.errors).zip(&transformed) {
             // Further factors are at most one, so what is negligible stays so.
-            if log_atom_before + log.re + *total_error < NEGLIGIBLE {
+            if self.jumps.is_none() && log_atom_before + log.re + *total_error < NEGLIGIBLE {
                 log.re = f64::NEG_INFINITY;
                 continue;
             }
@@ -106,8 +135,31 @@ impl Spectrum {
         }
     }
 
-    /// The composed masses from index `first` on, and the bound on the error of any weighted sum of them.
+    /// Coefficients of the compositions with at least one jump, e^log (e^jump − 1), and the bound on √Σ|E_k|² of their
+    /// errors.
+    fn with_jumps(&mut self, jumps: &[Jump], input_error: f64) -> f64 {
+        let mut squares = (0.0, 0.0);
+        for ((log, error), jump) in self.logs.iter_mut().zip(&self.errors).zip(jumps) {
+            let growth = |error: f64| error.min(700.0) * error.min(700.0).exp();
+            let body = self.log_atom + log.re;
+            let all = (body + jump.log.re).exp();
+            let value = Complex::from_polar(body.exp(), log.im) * complex_exp_m1(jump.log);
+            // |e^{x+e}(e^{y+f} − 1) − e^x(e^y − 1)|, with |e^e − 1| at most |e| e^|e|.
+            let by_jump = all * growth(jump.error);
+            let bound = by_jump + growth(*error) * (value.norm() + by_jump);
+            squares.0 += 2.0 * bound * bound;
+            squares.1 += 2.0 * value.norm_sqr();
+            *log = value;
+        }
+        squares.0.sqrt() + 2.0 * input_error * squares.1.sqrt()
+    }
+
+    /// The composed masses from index `first` on, and the bound on `√Σ|E_k|²` of their errors.
     pub(super) fn transform_back(mut self, first: i64, input_error: f64) -> (Vec<f64>, f64) {
+        if let Some(jumps) = self.jumps.take() {
+            let error = self.with_jumps(&jumps, input_error);
+            return (self.invert(first, 0.0), error);
+        }
         let apart = self.log_atom > LIGHT;
         let atom = self.log_atom.exp();
         let mut squares = (0.0, 0.0);
@@ -128,6 +180,11 @@ impl Spectrum {
         let error = (self.size as f64).sqrt() * NEGLIGIBLE.exp()
             + squares.0.sqrt()
             + 2.0 * input_error * squares.1.sqrt();
+        (self.invert(first, if apart { atom } else { 0.0 }), error)
+    }
+
+    /// The inverse transform of the coefficients, which took the place of their logarithms, with `atom` added.
+    fn invert(mut self, first: i64, atom: f64) -> Vec<f64> {
         // Real signals have real coefficients at both ends of the half spectrum.
         self.logs[0].im = 0.0;
         if self.size.is_multiple_of(2) {
@@ -140,14 +197,28 @@ impl Spectrum {
         for value in &mut output {
             *value *= scale;
         }
-        if apart {
-            output[0] += atom;
-        }
+        output[0] += atom;
         for value in &mut output {
             *value = value.max(0.0);
         }
         output.rotate_left((i128::from(first) - self.atom_index).rem_euclid(self.size as i128) as usize);
-        (output, error)
+        output
+    }
+}
+
+impl Jump {
+    /// Adds `count` times ln(1 + jump/body), where `jump_error` and `body_error` bound the errors of both.
+    fn add(&mut self, jump: Complex<f64>, jump_error: f64, body: Complex<f64>, body_error: f64, count: f64) {
+        let size = body.norm() - body_error;
+        let ratio = jump / body;
+        let ratio_error = (jump_error + ratio.norm() * body_error) / size;
+        let real = 0.5 * (2.0 * ratio.re + ratio.norm_sqr()).ln_1p();
+        let angle = ratio.im.atan2(1.0 + ratio.re);
+        self.log += Complex::new(count * real, count * angle);
+        // The logarithm is at most twice as steep in a disc of half the radius; outside of that nothing is known.
+        let near = size > 0.0 && ratio_error < 0.5 * real.exp();
+        let moved = if near { 2.0 * ratio_error * (-real).exp() } else { f64::INFINITY };
+        self.error += count * (moved + 8.0 * f64::EPSILON * (real.abs() + angle.abs() + 2.0 * ratio.norm()));
     }
 }
 
@@ -165,7 +236,7 @@ mod tests {
     #[test]
     fn powers_of_a_coin_are_binomial() {
         let mut spectrum = Spectrum::new(64);
-        spectrum.multiply(-1, &[0.25, 0.0, 0.75], 20.0, 1e-14);
+        spectrum.multiply((-1, &[0.25, 0.0, 0.75]), None, 20.0, 1e-14);
         let (masses, error) = spectrum.transform_back(-20, 1e-14);
         assert!(error < 1e-12);
         let mut expected = 0.25_f64.powi(20);
@@ -178,9 +249,22 @@ mod tests {
     #[test]
     fn rare_losses_keep_their_digits() {
         let mut spectrum = Spectrum::new(32);
-        spectrum.multiply(0, &[1.0 - 1e-14, 0.0, 1e-14], 1000.0, 1e-14);
+        spectrum.multiply((0, &[1.0 - 1e-14, 0.0, 1e-14]), None, 1000.0, 1e-14);
         let (masses, error) = spectrum.transform_back(0, 1e-14);
         assert!((masses[2] / 1e-11 - 1.0).abs() < 1e-9 && (masses[4] / 4.995e-23 - 1.0).abs() < 1e-2);
         assert!(error < 1e-22);
+    }
+
+    #[test]
+    fn jumps_are_what_the_rest_leaves() {
+        // A coin with a rare third outcome: compositions that hold it, computed apart, keep their digits.
+        let mut spectrum = Spectrum::new(64);
+        spectrum.multiply((0, &[0.5, 0.5 - 1e-12]), Some((5, &[1e-12])), 3.0, 1e-14);
+        let (masses, error) = spectrum.transform_back(0, 1e-14);
+        assert!(error < 1e-23, "{error}");
+        for (place, binomial) in [(5, 0.25), (6, 0.5), (7, 0.25)] {
+            assert!((masses[place] / (3e-12 * binomial) - 1.0).abs() < 1e-9, "{place}");
+        }
+        assert!(masses[..4].iter().all(|mass| *mass <= error));
     }
 }

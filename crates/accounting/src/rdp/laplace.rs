@@ -23,7 +23,7 @@ pub fn log_moment(scale: f64, order: f64) -> f64 {
 /// `(α − 1) · RDP(α)` of the same on a Poisson sample, the larger of both directions.
 ///
 /// # Source
-/// Zhu, Dong and Wang 2022, Theorem 11: (1−q)B + qA against B, and the reverse, dominate if (A, B) does. The loss
+/// Zhu, Dong and Wang 2022, amplification by Poisson sampling: (1−q)B + qA against B, and the reverse, dominate if (A, B) does. The loss
 /// of the Laplace pair lies in [−1/b, 1/b] with atoms at both ends and density e^{−(ℓ + 1/b)/2}/4 under B.
 pub fn sampled_log_moment(sample_rate: f64, scale: f64, order: f64) -> f64 {
     let end = 1.0 / scale;

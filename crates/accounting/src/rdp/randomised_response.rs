@@ -24,7 +24,7 @@ pub fn log_moment(categories: u32, epsilon: f64, order: f64) -> f64 {
 /// `(α − 1) · RDP(α)` of any ε-DP release on a Poisson sample, the larger of both directions.
 ///
 /// # Source
-/// Zhu, Dong and Wang 2022, Theorem 11, with binary randomised response as the dominating pair.
+/// Zhu, Dong and Wang 2022, amplification by Poisson sampling, with binary randomised response as the dominating pair.
 pub fn sampled_log_moment(sample_rate: f64, epsilon: f64, order: f64) -> f64 {
     let log_lie = -epsilon - (-epsilon).exp().ln_1p();
     let moment = |power: f64| {

@@ -19,10 +19,10 @@ const MOST_NODES: f64 = 4000.0;
 /// chord between them is an upper bound.
 ///
 /// # Source
-/// Mironov, Talwar and Zhang 2019, Theorem 4 and section 3.3; Abadi et al. 2016 for integer orders.
+/// Mironov, Talwar and Zhang 2019 (the sampled Gaussian mechanism); Abadi et al. 2016 for integer orders.
 ///
 /// # Guarantee
-/// Bounds both directions of add_remove (ibid., Theorem 5).
+/// Bounds both directions of add_remove: removing is the dearer one at every order (ibid.).
 pub fn log_moment(sample_rate: f64, noise_multiplier: f64, order: f64) -> f64 {
     if sample_rate == 1.0 {
         return 0.5 * order * (order - 1.0) / (noise_multiplier * noise_multiplier);
@@ -95,8 +95,9 @@ fn fractional_log_excess(sample_rate: f64, noise_multiplier: f64, order: f64, gr
 /// `(α − 1) · RDP(α)` of the pair (1−q)N(0,σ²) + qN(1,σ²) against (1−q)N(0,σ²) + qN(−1,σ²).
 ///
 /// # Source
-/// The dominating pair of the Poisson-sampled Gaussian under replacement of one record that the public
-/// `dp_accounting` library uses; halving σ in [`log_moment`] is not a bound for it.
+/// The dominating pair of the Poisson-sampled Gaussian for the exchange of one record, as in `dp_accounting`; the proof
+/// stands at the same pair in the `pld` module. A pair that dominates at every order of the hockey stick has the larger
+/// Rényi divergence (Zhu, Dong and Wang 2022). Halving σ in [`log_moment`] is not a bound for it.
 pub fn replace_one_log_moment(sample_rate: f64, noise_multiplier: f64, order: f64) -> f64 {
     if sample_rate == 1.0 {
         return 2.0 * order * (order - 1.0) / (noise_multiplier * noise_multiplier);

@@ -2,6 +2,7 @@
 
 use super::Unprotected;
 use crate::clip::{Bounds, Clip};
+use muffle_nn::hooks::Hooks;
 use muffle_nn::{Engine, Examples, Loss, Result};
 
 /// A sum of per-example gradients, each of bounded L2 norm. It is not private yet and shows nothing of itself.
@@ -12,6 +13,10 @@ pub struct Clipped<'a> {
 }
 
 impl<'a> Clipped<'a> {
+    pub(super) fn new(engine: &'a mut Engine, bounds: Bounds) -> Clipped<'a> {
+        Clipped { engine, bounds }
+    }
+
     pub(super) fn into_parts(self) -> (&'a mut Engine, Bounds) {
         (self.engine, self.bounds)
     }
@@ -36,12 +41,38 @@ pub fn clip<'a>(
     seed: u64,
     rule: &dyn Clip,
 ) -> Result<(Clipped<'a>, Unprotected)> {
-    let bounds = rule.bounds().clone();
+    let weigh = checked(engine, rule);
+    let outcome = engine.weighted_sum_apart(parameters, examples, loss, seed, &weigh)?;
+    Ok((Clipped::new(engine, rule.bounds().clone()), Unprotected(outcome)))
+}
+
+/// [`clip`] of gradients that hooks have changed on their way; the engine has to be built for them.
+///
+/// # Guarantee
+/// That of [`clip`], whatever the hooks do.
+///
+/// # Panics
+/// As [`clip`].
+pub fn clip_hooked<'a>(
+    engine: &'a mut Engine,
+    parameters: &[f32],
+    examples: &dyn Examples,
+    loss: Loss,
+    seed: u64,
+    hooks: &dyn Hooks,
+    rule: &dyn Clip,
+) -> Result<(Clipped<'a>, Unprotected)> {
+    let weigh = checked(engine, rule);
+    let outcome = engine.hooked_sum(parameters, examples, loss, seed, hooks, &weigh)?;
+    Ok((Clipped::new(engine, rule.bounds().clone()), Unprotected(outcome)))
+}
+
+/// The rule's factors, held to the rule's bounds.
+fn checked<'r>(engine: &Engine, rule: &'r dyn Clip) -> impl Fn(&[f32], &mut [f32]) + Sync + use<'r> {
+    let bounds = rule.bounds();
     bounds.check_tensors(engine.network().parameters().len());
-    let weigh = |squared_norms: &[f32], factors: &mut [f32]| {
+    move |squared_norms, factors| {
         rule.factors(squared_norms, factors);
         assert!(bounds.hold(squared_norms, factors), "the clip rule broke its own bounds");
-    };
-    let outcome = engine.weighted_sum_apart(parameters, examples, loss, seed, &weigh)?;
-    Ok((Clipped { engine, bounds }, Unprotected(outcome)))
+    }
 }

@@ -1,9 +1,9 @@
 //! Sums of gradients of bounded L1 norm, for Laplace noise.
 
 use super::Unprotected;
+use super::written_out::sum_bounded;
 use crate::clip::MARGIN;
-use muffle_nn::{Engine, Examples, Excluded, Loss, Result};
-use std::sync::Mutex;
+use muffle_nn::{Engine, Examples, Loss, Result};
 
 /// A sum of per-example gradients, each of bounded L1 norm. It is not private yet and shows nothing of itself.
 #[must_use = "a clipped sum is of use only to a release"]
@@ -42,20 +42,11 @@ pub fn clip_l1<'a>(
         "a clip threshold of {threshold} is not a positive finite number"
     );
     let limit = MARGIN * threshold;
-    let excluded = Mutex::new(Vec::new());
-    let visit = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
+    let bound = |_: usize, gradient: &mut [f32]| {
         let norm: f64 = gradient.iter().map(|value| f64::from(value.abs())).sum();
-        if !norm.is_finite() {
-            let place = "the gradient".to_string();
-            excluded.lock().expect("no visit panics").push(Excluded { example, place });
-            return;
-        }
         let factor = (limit / norm.max(limit)) as f32;
-        sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += factor * *value);
+        gradient.iter_mut().for_each(|value| *value *= factor);
     };
-    let mut outcome = engine.visit(parameters, examples, loss, seed, &visit)?;
-    outcome.excluded.append(&mut excluded.into_inner().expect("no visit panics"));
-    // Threads finish in any order.
-    outcome.excluded.sort_by_key(|excluded| excluded.example);
-    Ok((ClippedL1 { engine, threshold }, Unprotected(outcome)))
+    let unprotected = sum_bounded(engine, parameters, examples, loss, seed, &bound)?;
+    Ok((ClippedL1 { engine, threshold }, unprotected))
 }

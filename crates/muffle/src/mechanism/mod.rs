@@ -75,20 +75,25 @@
 //! ```
 
 mod clipped;
+mod clipped_box;
 mod clipped_l1;
 mod counted;
 mod published;
+mod reports;
 mod runs;
+mod written_out;
 
-pub use clipped::{Clipped, clip};
+pub use clipped::{Clipped, clip, clip_hooked};
+pub use clipped_box::{ClippedBox, clip_box, clip_written_out};
 pub use clipped_l1::{ClippedL1, clip_l1};
 pub use counted::{Count, Counted, clip_and_count};
 pub use published::{Unbounded, visit_unbounded, weigh_unbounded};
+pub use reports::{Randomiser, Reports};
 
-use crate::clip::Allocation;
+use crate::clip::{Allocation, Bounds};
 use crate::noise::{GaussianNoise, Key, LaplaceNoise, Purpose, Stream};
 use muffle_accounting::Event;
-use muffle_nn::{Engine, Outcome};
+use muffle_nn::{Engine, Network, Outcome};
 use runs::Runs;
 
 /// What was computed on the way and is **not** private: the loss and the examples left out.
@@ -176,6 +181,14 @@ impl Mechanism {
     /// The step of the next release; each release counts one on.
     pub fn next_step(&self) -> u64 {
         self.next_step
+    }
+
+    /// Standard deviation of the noise that [`release`](Mechanism::release) leaves on each tensor of the mean: public, for
+    /// whoever wants to know how much of a released gradient is noise.
+    pub fn deviations(&self, bounds: &Bounds, noise_multiplier: f64, network: &Network) -> Vec<f64> {
+        let lens: Vec<usize> = network.parameters().iter().map(|parameter| parameter.range.len()).collect();
+        let deviations = bounds.deviations(self.allocation, noise_multiplier, &lens);
+        deviations.into_iter().map(|deviation| deviation / f64::from(self.divisor)).collect()
     }
 
     /// Adds Gaussian noise to every coordinate, once, and divides by the public constant.

@@ -14,6 +14,25 @@ impl Unbounded<'_> {
     pub fn tensors(&self) -> usize {
         self.engine.network().parameters().len()
     }
+
+    /// L2 norms of the sum's tensors, for papers that scale their noise by them. **Not private.**
+    pub fn norms(&self) -> Vec<f64> {
+        let sum = self.engine.gradient();
+        let norm = |values: &[f32]| values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+        self.engine.network().parameters().iter().map(|tensor| norm(&sum[tensor.range.clone()])).collect()
+    }
+
+    /// Moves every coordinate of the sum into ± its tensor's limit.
+    pub fn clamp(&mut self, limits: &[f32]) {
+        let ends: Vec<usize> =
+            self.engine.network().parameters().iter().map(|tensor| tensor.range.end).collect();
+        self.engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            for (place, value) in chunk.iter_mut().enumerate() {
+                let limit = limits[ends.partition_point(|end| *end <= first + place)];
+                *value = value.clamp(-limit, limit);
+            }
+        });
+    }
 }
 
 /// Sums gradients with factors of any kind.

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 pub static ENTRY: Entry = Entry {
     name: "icgc",
-    paper: "Ma, Kong, Huang, ICGC-DP",
+    paper: "Ma, Kong, Huang, Image classification based on layered gradient clipping under differential privacy, IEEE Access",
     year: 2023,
     idea: "clip every tensor at the median of the record's own tensor norms",
     verdict: Verdict::Unsound,

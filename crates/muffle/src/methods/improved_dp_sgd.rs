@@ -4,7 +4,7 @@ use super::{Entry, Mode, Verdict, dp_sgd};
 
 pub static ENTRY: Entry = Entry {
     name: "improved-dp-sgd",
-    paper: "Yu D., Zhang, Chen, Improving the gradient perturbation approach for differentially private optimization, PPML workshop",
+    paper: "Yu D., Zhang, Chen, Improve the gradient perturbation approach for differentially private optimization, PPML workshop",
     year: 2018,
     idea: "gradients shrink in training, so threshold and noise shrink with them",
     verdict: Verdict::Sound,

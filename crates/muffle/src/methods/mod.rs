@@ -3,14 +3,21 @@
 //! A method is one file here: a few parts put together, and one row of the table below, which feeds the command line, the
 //! docs and the tests that run over all methods.
 
+mod adadp;
 mod adaptive_threshold;
+mod adpsgd;
 mod auto;
+mod backprop_clip;
+mod dp_adam_ilg;
 mod dp_psac;
 mod dp_sgd;
+mod dp_sgd_decay;
 mod dpl_ggc;
+mod dpnas;
 mod entry;
 mod icgc;
 mod improved_dp_sgd;
+mod ng_local;
 mod noisy_gradient;
 mod one_rule;
 mod parameters;
@@ -21,9 +28,11 @@ pub use entry::{Entry, Parameter, Verdict};
 pub use parameters::Parameters;
 
 use crate::mechanism::{Mechanism, Released, Unprotected};
-use crate::train::choices::ClipRule;
+use crate::train::choices::{ClipRule, SamplerChoice};
 use crate::{State, StateError};
-use muffle_accounting::Event;
+use muffle_accounting::moments::Moments;
+use muffle_accounting::reshuffling::Reshuffling;
+use muffle_accounting::{Accountant, Event};
 use muffle_nn::model_file::nearest::nearest;
 use muffle_nn::{Engine, Examples, Loss, Network, Purpose};
 use serde::{Deserialize, Serialize};
@@ -96,9 +105,22 @@ pub trait Method {
     /// published form that is not proved returns the step's claim.
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>>;
 
+    /// What a form that is not proved is priced by in its paper.
+    fn accountant(&self, sampler: SamplerChoice) -> &'static dyn Accountant {
+        match sampler {
+            SamplerChoice::Poisson | SamplerChoice::FixedSize => &Moments,
+            SamplerChoice::Reshuffled | SamplerChoice::BallsAndBins => &Reshuffling,
+        }
+    }
+
     /// What the engine has to do.
     fn purpose(&self) -> Purpose {
         Purpose::PerExample
+    }
+
+    /// Whether the engine has to call hooks.
+    fn hooked(&self) -> bool {
+        false
     }
 
     /// What the next step depends on.
@@ -144,14 +166,21 @@ pub type BuildResult = std::result::Result<Box<dyn Method>, String>;
 pub static METHODS: &[&Entry] = &[
     &dp_sgd::ENTRY,
     &improved_dp_sgd::ENTRY,
+    &dp_sgd_decay::ENTRY,
     &dpl_ggc::ENTRY,
     &icgc::ENTRY,
     &noisy_gradient::ENTRY,
+    &ng_local::ENTRY,
     &quantile_clip::ENTRY,
     &tempered_sigmoid::ENTRY,
     &dp_psac::ENTRY,
     &auto::AUTO_S,
     &auto::AUTO_V,
+    &adadp::ENTRY,
+    &adpsgd::ENTRY,
+    &backprop_clip::ENTRY,
+    &dpnas::ENTRY,
+    &dp_adam_ilg::ENTRY,
 ];
 
 /// The method of this name.

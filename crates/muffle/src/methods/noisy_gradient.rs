@@ -8,7 +8,7 @@ use muffle_nn::Purpose;
 
 pub static ENTRY: Entry = Entry {
     name: "noisy-gradient",
-    paper: "Lin et al., Towards the protection of gradients by noise before clipping (Noisy Gradient)",
+    paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors",
     year: 2020,
     idea: "add the noise first and clip afterwards, so that every update is bounded",
     verdict: Verdict::Unsound,

@@ -53,4 +53,12 @@ impl Parameters {
             value => Err(format!("parameters.{name} = {value} is outside (0, infinity)")),
         }
     }
+
+    /// The value of a parameter that has to lie between zero and one.
+    pub fn share(&self, name: &str) -> Result<f64, String> {
+        match self.get(name) {
+            value if value > 0.0 && value < 1.0 => Ok(value),
+            value => Err(format!("parameters.{name} = {value} is outside (0, 1)")),
+        }
+    }
 }

@@ -39,10 +39,7 @@ pub static ENTRY: Entry = Entry {
 
 fn build(blueprint: &Blueprint) -> BuildResult {
     let parameters = blueprint.parameters;
-    let quantile = parameters.get("quantile");
-    if !(quantile > 0.0 && quantile < 1.0) {
-        return Err(format!("parameters.quantile = {quantile} is outside (0, 1)"));
-    }
+    let quantile = parameters.share("quantile")?;
     let tensors = if parameters.get("per_layer") == 0.0 { 1 } else { blueprint.network.parameters().len() };
     let threshold = AdaptiveThreshold {
         value: (blueprint.threshold()? / (tensors as f64).sqrt()) as f32,

@@ -25,7 +25,7 @@ const TIMED: u32 = 3;
 /// Takes a few steps on made-up records. No record of the user's is read.
 pub fn estimate(plan: &Plan) -> Result<Estimate> {
     let mut plan = plan.clone();
-    (plan.sample_rate, plan.recipe.sampler) = (1.0, SamplerChoice::Poisson);
+    (plan.sample_rate, plan.recipe.sampler) = (1.0, SamplerChoice::FixedSize);
     let dataset = made_up(&plan)?;
     let mut session = Session::new(&plan, &dataset, Key::from_seed(0))?;
     session.advance()?;

@@ -8,7 +8,6 @@ use crate::methods::{self, Blueprint, Entry, Method, Mode, Parameters};
 use crate::noise::Key;
 use crate::sampler::{Charges, Sampler};
 use muffle_accounting::calibrate::{self, Target};
-use muffle_accounting::moments::Moments;
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, AccountingError, Adjacency, Event};
 use muffle_nn::shape::Shape;
@@ -171,7 +170,9 @@ impl Plan {
             }
         };
         if recipe.mode == Mode::AsPublished {
-            self.claimed = Some(Moments.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon);
+            let accountant = method.accountant(recipe.sampler);
+            self.claimed =
+                Some(accountant.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon);
         }
         (self.noise_multiplier, self.steps) = (noise, steps);
         Ok(())

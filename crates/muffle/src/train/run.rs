@@ -104,7 +104,7 @@ pub fn resume(
         session.restore(&state, step)?;
     }
     metrics::rewind(&folder.metrics(), session.step())?;
-    Run::new(folder, plan, session, &mut ledger)?.to_the_end(stop, observe)
+    Run::new(folder, plan, session, &mut ledger)?.complete(stop, observe)
 }
 
 /// A run in one process.
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn to_the_end(mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<Summary> {
+    fn complete(mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<Summary> {
         self.price()?;
         let between = Duration::from_secs_f64(self.plan.recipe.checkpoint_seconds);
         let mut block = 1;

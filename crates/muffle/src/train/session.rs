@@ -48,7 +48,8 @@ impl<'a> Session<'a> {
         let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
         let parameters = initial_parameters(&plan.network, initial);
         let method = plan.build_method()?;
-        let options = Options { threads: recipe.threads, ..Options::new(method.purpose()) };
+        let options =
+            Options { threads: recipe.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };
         Ok(Session {
             engine: Engine::new(plan.network.clone(), options)?,
             evaluator: Evaluator::new(plan.network.clone(), recipe.threads)?,

@@ -28,14 +28,15 @@ pub struct Setting {
 
 impl Setting {
     pub fn new(purpose: muffle_nn::Purpose) -> Setting {
-        let network = Arc::new(
-            ModelDescription::from_toml(&format!("input = [1, 12, 12]\nlayers = {LAYERS}"))
-                .unwrap()
-                .network()
-                .unwrap(),
-        );
+        let model = format!("input = [1, 12, 12]\nlayers = {LAYERS}");
+        let network = Arc::new(ModelDescription::from_toml(&model).unwrap().network().unwrap());
+        Setting::of(network, Options::new(purpose))
+    }
+
+    /// Of another network.
+    pub fn of(network: Arc<Network>, options: Options) -> Setting {
         let parameters = initial_parameters(&network, 1);
-        let engine = Engine::new(network.clone(), Options::new(purpose)).unwrap();
+        let engine = Engine::new(network.clone(), options).unwrap();
         Setting { network, parameters, engine }
     }
 

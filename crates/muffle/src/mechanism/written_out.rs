@@ -1,0 +1,42 @@
+//! Gradients written out one by one, for bounds that no short cut to a norm can give.
+
+use super::Unprotected;
+use muffle_nn::{Engine, Examples, Excluded, Loss, Result};
+use std::sync::Mutex;
+
+/// Sums the gradients of all examples, each as `bound` leaves it.
+///
+/// # Guarantee
+/// Every finite gradient passes through `bound` before it is added, once for each record with all its views; one that is not
+/// finite is left out.
+pub(super) fn sum_bounded(
+    engine: &mut Engine,
+    parameters: &[f32],
+    examples: &dyn Examples,
+    loss: Loss,
+    seed: u64,
+    bound: &(dyn Fn(usize, &mut [f32]) + Sync),
+) -> Result<Unprotected> {
+    let excluded = Mutex::new(Vec::new());
+    let visit = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
+        if !gradient.iter().all(|value| value.is_finite()) {
+            let place = "the gradient".to_string();
+            excluded.lock().expect("no visit panics").push(Excluded { example, place });
+            return;
+        }
+        bound(example, gradient);
+        sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += *value);
+    };
+    let mut outcome = engine.visit(parameters, examples, loss, seed, &visit)?;
+    outcome.excluded.append(&mut excluded.into_inner().expect("no visit panics"));
+    // Threads finish in any order.
+    outcome.excluded.sort_by_key(|excluded| excluded.example);
+    Ok(Unprotected(outcome))
+}
+
+/// Scales a vector to an L2 norm of at most `threshold`.
+pub(super) fn shorten(vector: &mut [f32], threshold: f64) {
+    let squared_norm = vector.iter().map(|value| f64::from(*value).powi(2)).sum();
+    let factor = crate::clip::factor(squared_norm, threshold);
+    vector.iter_mut().for_each(|value| *value *= factor);
+}

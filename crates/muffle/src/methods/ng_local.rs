@@ -1,0 +1,60 @@
+//! Noise on every record before the sum, with a clip on both sides.
+
+use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict};
+use crate::train::choices::SamplerChoice;
+use muffle_accounting::{Adjacency, Event};
+use muffle_nn::Purpose;
+
+pub static ENTRY: Entry = Entry {
+    name: "ng-local",
+    paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors; with a clip before the noise",
+    year: 2020,
+    idea: "let every record report a noisy gradient of its own, so that the sum needs no trust",
+    verdict: Verdict::Conditional,
+    modes: &[Mode::Sound],
+    composes: "flat clip, Gaussian noise for each record, a second clip, samples of public size",
+    steps: "clip each gradient at C, add N(0, (σC)²) to it, clip the result at C, and sum; a record whose gradient is not \
+            finite reports noise alone",
+    guarantee: "each participation is a Gaussian mechanism of multiplier σ on one record, under replace_one (μ = 2/σ) and \
+                zero_out (μ = 1/σ); what other records add is not counted on",
+    breaks: "without the first clip, as published (method noisy-gradient), no epsilon is finite; whether a record reports at \
+             all is not hidden, so samples whose size is private are refused",
+    parameters: &[],
+    settings: &["sampler=fixed-size", "adjacency=replace_one"],
+    build,
+};
+
+fn build(blueprint: &Blueprint) -> BuildResult {
+    let recipe = blueprint.recipe;
+    let adjacency = recipe.adjacency.unwrap_or(recipe.sampler.usual_adjacency());
+    // The bound for Poisson samples needs the sum without a record to lie between the sums with either of two.
+    if recipe.sampler == SamplerChoice::Poisson || adjacency == Adjacency::AddRemove {
+        return Err("method ng-local releases one report for each record, so their number is public: set sampler = \
+                    \"fixed-size\", \"reshuffled\" or \"balls-and-bins\", and adjacency = \"replace_one\" or \"zero_out\""
+            .to_string());
+    }
+    Ok(Box::new(NgLocal { threshold: blueprint.threshold()? }))
+}
+
+struct NgLocal {
+    threshold: f64,
+}
+
+impl Method for NgLocal {
+    fn event(&self, noise_multiplier: f64) -> Event {
+        Event::gaussian(noise_multiplier)
+    }
+
+    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+        let threshold = step.clip_factor * self.threshold;
+        let randomiser = step.mechanism.randomiser(threshold, step.noise_multiplier);
+        let (reports, unprotected) =
+            randomiser.reports(step.engine, step.parameters, step.examples, step.loss, step.seed)?;
+        let (gradient, event) = step.mechanism.release_reports(reports);
+        Ok(Release { gradient, event, unprotected })
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Plain
+    }
+}

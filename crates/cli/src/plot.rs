@@ -203,8 +203,14 @@ impl Panel {
         for tick in y.ticks() {
             text((x.start - 6.0, y.place(tick).unwrap_or(y.start) + 4.0), "end", &label(tick));
         }
+        // Rising lines of a close-up leave the lower right free.
+        let (key, anchor, top) = match self.y_close_up {
+            true => (x.end - 24.0, "end", y.start - 16.0 * self.lines.len() as f64),
+            false => (x.start + 6.0, "start", 52.0),
+        };
+        let name_at = if self.y_close_up { key - 4.0 } else { key + 22.0 };
         for (place, line) in self.lines.iter().enumerate() {
-            text((x.start + 28.0, 56.0 + 16.0 * place as f64), "start", &line.name);
+            text((name_at, top + 4.0 + 16.0 * place as f64), anchor, &line.name);
         }
         for tick in y.ticks() {
             let height = y.place(tick).unwrap_or(y.start);
@@ -222,12 +228,12 @@ impl Panel {
         for (place, line) in self.lines.iter().enumerate() {
             let colour = COLOURS[place % COLOURS.len()];
             let dashes = if place < COLOURS.len() { "" } else { DASHES };
-            let height = 52.0 + 16.0 * place as f64;
+            let height = top + 16.0 * place as f64;
             let _ = writeln!(
                 svg,
                 "<line x1=\"{:.1}\" y1=\"{height:.1}\" x2=\"{:.1}\" y2=\"{height:.1}\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
-                x.start + 6.0,
-                x.start + 24.0
+                key,
+                key + 18.0
             );
             let points: Vec<String> = line
                 .points

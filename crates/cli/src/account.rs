@@ -3,10 +3,11 @@
 use crate::CommandResult;
 use crate::plot;
 use crate::run_arguments::{RunArguments, find_accountant, missing, read_events};
+use crate::words::in_words;
 use clap::Args;
 use muffle::atomic_file;
 use muffle_accounting::attacker::{self, Attack};
-use muffle_accounting::{Accountant, AccountingError, Adjacency, Event, Price, Standing, accountant, pld};
+use muffle_accounting::{AccountingError, Adjacency, Event, Quote, Quotes, Standing, pld};
 use serde_json::{Map, Value, json};
 use std::error::Error;
 use std::path::PathBuf;
@@ -38,28 +39,21 @@ pub struct Account {
     plot: Option<PathBuf>,
 }
 
-/// What one accountant said.
-struct Row {
-    accountant: &'static dyn Accountant,
-    price: Price,
-}
-
 impl Account {
     /// Prices what the arguments describe and prints the answer.
     pub fn run(self) -> CommandResult {
         self.run.check()?;
         let event = self.event()?;
         let adjacency = self.run.adjacency();
-        let (rows, refusals) = self.price(&event, adjacency)?;
-        let quoted = quoted(&rows);
-        let attacks = match quoted {
+        let quotes = self.price(&event, adjacency)?;
+        let attacks = match quotes.best() {
             Some(_) => attacker::best_attacks(&event, adjacency, &FALSE_POSITIVE_RATES)?,
             None => Vec::new(),
         };
         if self.json {
-            println!("{}", self.to_json(adjacency, &rows, &attacks));
+            println!("{}", self.to_json(adjacency, &quotes, &attacks));
         } else {
-            self.print(&event, adjacency, &rows, &refusals, quoted, &attacks);
+            self.print(&event, adjacency, &quotes, &attacks);
         }
         if let Some(path) = &self.plot {
             let drawing = self.draw(&event, adjacency)?;
@@ -79,44 +73,33 @@ impl Account {
         Ok(self.run.event(noise, rate, steps))
     }
 
-    fn price(&self, event: &Event, adjacency: Adjacency) -> Result<(Vec<Row>, Vec<String>), Box<dyn Error>> {
+    fn price(&self, event: &Event, adjacency: Adjacency) -> Result<Quotes, Box<dyn Error>> {
         if let Some(name) = &self.accountant {
             let accountant = find_accountant(name)?;
             let price =
                 accountant.epsilon(event, adjacency, self.run.delta).map_err(|e| refusal(e, adjacency))?;
-            return Ok((vec![Row { accountant, price }], Vec::new()));
+            return Ok(Quotes { quotes: vec![Quote { accountant, price }], refusals: Vec::new() });
         }
-        let (mut rows, mut refusals, mut first) = (Vec::new(), Vec::new(), None);
-        for accountant in accountant::all() {
-            match accountant.epsilon(event, adjacency, self.run.delta) {
-                Ok(price) => rows.push(Row { accountant, price }),
-                Err(error) => {
-                    refusals.push(accountant.name().to_string());
-                    first.get_or_insert(error);
-                }
-            }
-        }
-        match first {
+        let mut quotes = Quotes::ask(event, adjacency, self.run.delta);
+        if quotes.quotes.is_empty() {
             // Nobody can price it: say why, and under which adjacency.
-            Some(error) if rows.is_empty() => Err(refusal(error, adjacency)),
-            _ => Ok((rows, refusals)),
+            let (_, error) = quotes.refusals.swap_remove(0);
+            return Err(refusal(error, adjacency));
         }
+        Ok(quotes)
     }
 
-    fn to_json(&self, adjacency: Adjacency, rows: &[Row], attacks: &[Attack]) -> Value {
-        let mut epsilon = Map::new();
-        let mut notes = Map::new();
-        for row in rows {
-            let name = row.accountant.name();
-            // JSON has no infinity: null, with the reason under "notes".
-            epsilon.insert(name.into(), json!(row.price.epsilon));
-            if let Some(lower) = row.price.lower {
-                epsilon.insert(format!("{name}_lower"), json!(lower));
-            }
-            if let Some(note) = &row.price.note {
-                notes.insert(name.into(), json!(note));
-            }
-        }
+    fn to_json(&self, adjacency: Adjacency, quotes: &Quotes, attacks: &[Attack]) -> Value {
+        // JSON has no infinity: null, with the reason under "notes".
+        let epsilon: Map<String, Value> =
+            quotes.by_name().map(|(name, epsilon)| (name, json!(epsilon))).collect();
+        let notes: Map<String, Value> = quotes
+            .quotes
+            .iter()
+            .filter_map(|quote| {
+                Some((quote.accountant.name().to_string(), json!(quote.price.note.as_ref()?)))
+            })
+            .collect();
         let mut object =
             json!({"adjacency": adjacency, "delta": self.run.delta, "epsilon": epsilon, "attacker": attacks});
         if !notes.is_empty() {
@@ -125,43 +108,37 @@ impl Account {
         object
     }
 
-    fn print(
-        &self,
-        event: &Event,
-        adjacency: Adjacency,
-        rows: &[Row],
-        refusals: &[String],
-        quoted: Option<usize>,
-        attacks: &[Attack],
-    ) {
+    fn print(&self, event: &Event, adjacency: Adjacency, quotes: &Quotes, attacks: &[Attack]) {
         println!("{}", describe(event));
         println!("adjacency {adjacency}, delta {}\n", self.run.delta);
         println!("  {:<22} {:>12}", "accountant", "epsilon");
-        for (place, row) in rows.iter().enumerate() {
-            let mark = if Some(place) == quoted { "<- quote this one" } else { "" };
-            let standing = row.accountant.standing();
+        let best = quotes.best();
+        for Quote { accountant, price } in &quotes.quotes {
+            let name = accountant.name();
+            let mark = if best.is_some_and(|best| best.accountant.name() == name) {
+                "<- quote this one"
+            } else {
+                ""
+            };
+            let standing = accountant.standing();
             let label = if standing == Standing::Proof { "" } else { standing.label() };
-            let line =
-                format!("  {:<22} {:>12} {mark}{label}", row.accountant.name(), round_up(row.price.epsilon));
+            let line = format!("  {name:<22} {:>12} {mark}{label}", in_words(price.epsilon));
             println!("{}", line.trim_end());
         }
-        if !refusals.is_empty() {
-            println!("  not applicable: {}", refusals.join(", "));
+        if !quotes.refusals.is_empty() {
+            let names: Vec<&str> = quotes.refusals.iter().map(|(accountant, _)| accountant.name()).collect();
+            println!("  not applicable: {}", names.join(", "));
         }
         println!();
-        for row in rows {
-            if let Some(note) = &row.price.note {
-                println!("{}: {note}.", row.accountant.name());
+        for Quote { accountant, price } in &quotes.quotes {
+            if let Some(note) = &price.note {
+                println!("{}: {note}.", accountant.name());
             }
         }
-        if let Some(row) = quoted.map(|place| &rows[place]) {
-            println!("{} assumes: {}", row.accountant.name(), row.accountant.assumption());
-            if let Some(lower) = row.price.lower {
-                println!(
-                    "Certified: the exact epsilon lies in [{:.4}, {}].",
-                    lower,
-                    round_up(row.price.epsilon)
-                );
+        if let Some(Quote { accountant, price }) = best {
+            println!("{} assumes: {}", accountant.name(), accountant.assumption());
+            if let Some(lower) = price.lower {
+                println!("Certified: the exact epsilon lies in [{lower:.4}, {}].", in_words(price.epsilon));
             }
         }
         if let Some(remark) = self.run.remark() {
@@ -210,20 +187,6 @@ fn refusal(error: AccountingError, adjacency: Adjacency) -> Box<dyn Error> {
         | AccountingError::Nesting { .. }
         | AccountingError::Unreachable { .. } => error.into(),
     }
-}
-
-/// The smallest proved epsilon; the first in the list among equals.
-fn quoted(rows: &[Row]) -> Option<usize> {
-    let proofs = rows.iter().enumerate().filter(|(_, row)| row.accountant.standing() == Standing::Proof);
-    proofs
-        .filter(|(_, row)| row.price.epsilon.is_finite())
-        .min_by(|left, right| left.1.price.epsilon.total_cmp(&right.1.price.epsilon))
-        .map(|(place, _)| place)
-}
-
-/// Four decimals, never below the value; infinity in words.
-fn round_up(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
 }
 
 /// An event in a line of words.

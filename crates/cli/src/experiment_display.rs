@@ -1,6 +1,6 @@
 //! How an experiment looks while it goes on: a table on a terminal, lines elsewhere, JSON for machines.
 
-use crate::train::duration;
+use crate::words::duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use muffle::experiment::{Cell, Experiment, Outcome, Report};
 use serde_json::json;

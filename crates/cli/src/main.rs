@@ -18,6 +18,7 @@ mod recipes;
 mod run_arguments;
 mod sweep;
 mod train;
+mod words;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -10,17 +10,25 @@ use serde_json::{Value, json};
 #[command(after_help = "Examples:
   muffle methods
   muffle methods quantile-clip
-  muffle methods --json")]
+  muffle methods --json
+  muffle methods --markdown > docs/methods.md")]
 pub struct Arguments {
     /// The method to explain
     name: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print all of them as a page of documentation
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    markdown: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
+    if arguments.markdown {
+        print!("{}", page());
+        return Ok(());
+    }
     match (&arguments.name, arguments.json) {
         (None, false) => list(),
         (None, true) => METHODS.iter().for_each(|entry| println!("{}", object(entry))),
@@ -33,10 +41,60 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 fn list() {
     println!("{:<18} {:<5} {:<12} {:<20} idea", "name", "year", "published", "forms");
     for entry in METHODS {
-        let forms: Vec<&str> = entry.modes.iter().copied().map(Mode::name).collect();
-        let (verdict, forms) = (entry.verdict.name(), forms.join(", "));
+        let (verdict, forms) = (entry.verdict.name(), forms(entry));
         println!("{:<18} {:<5} {verdict:<12} {forms:<20} {}", entry.name, entry.year, entry.idea);
     }
+}
+
+fn forms(entry: &Entry) -> String {
+    let names: Vec<&str> = entry.modes.iter().copied().map(Mode::name).collect();
+    names.join(", ")
+}
+
+/// The page of all methods.
+fn page() -> String {
+    let mut page = "# Methods\n\nMade by `muffle methods --markdown` from the table in the program. *Published* is the \
+                    verdict on the paper's claim: sound, conditional (it holds under a condition that the published form \
+                    does not always meet) or unsound. The sound form of every method is proved; a form as published that \
+                    is not carries the paper's epsilon as a claim.\n\n\
+                    | method | year | published | forms | idea |\n|---|---|---|---|---|\n"
+        .to_string();
+    for entry in METHODS {
+        let (name, year, verdict, idea) = (entry.name, entry.year, entry.verdict.name(), entry.idea);
+        page += &format!("| [`{name}`](#{name}) | {year} | {verdict} | {} | {idea} |\n", forms(entry));
+    }
+    for entry in METHODS {
+        page += &format!(
+            "\n## {}\n\n{}. {} ({}).\n\n",
+            entry.name,
+            sentence(entry.idea),
+            entry.paper,
+            entry.year
+        );
+        let mut row = |title: &str, text: &str| page += &format!("- **{title}**: {text}.\n");
+        row("Made of", entry.composes);
+        row("A step", entry.steps);
+        row("Proved", entry.guarantee);
+        if !entry.breaks.is_empty() {
+            row("Breaks as published", entry.breaks);
+        }
+        for setting in entry.settings {
+            row("Setting", &format!("`{setting}`"));
+        }
+        if !entry.parameters.is_empty() {
+            page += "\n| `parameters.` | default | meaning |\n|---|---|---|\n";
+        }
+        for parameter in entry.parameters {
+            page += &format!("| `{}` | {} | {} |\n", parameter.name, parameter.default, parameter.meaning);
+        }
+    }
+    page
+}
+
+/// With a capital letter at the front.
+fn sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
 }
 
 fn explain(entry: &Entry) {

@@ -1,6 +1,7 @@
 //! How a run looks while it goes on: a bar on a terminal, lines elsewhere, JSON for machines.
 
-use crate::train::{duration, in_words, plan_text};
+use crate::train::plan_text;
+use crate::words::{duration, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use muffle::train::{Plan, Progress};
 use serde_json::json;

@@ -2,7 +2,8 @@
 
 use crate::CommandResult;
 use crate::experiment::{Options, Remarks, run as run_experiment};
-use crate::train::{Outcome, in_words};
+use crate::train::Outcome;
+use crate::words::in_words;
 use clap::Args;
 use muffle::experiment::{Axis, Experiment, Results, Variant, check_settings, draw_runs};
 use muffle::train::certificate::REPRODUCIBLE;

@@ -2,6 +2,7 @@
 
 use crate::CommandResult;
 use crate::progress::Display;
+use crate::words::{duration, in_words};
 use clap::Args;
 use muffle::data::{Dataset, Search, load};
 use muffle::methods::{self, Mode};
@@ -218,20 +219,6 @@ pub fn plan_text(plan: &Plan) -> String {
 
 fn finite(epsilon: f64) -> Option<f64> {
     Some(epsilon).filter(|epsilon| epsilon.is_finite())
-}
-
-/// Four decimals, never below the value.
-pub fn in_words(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
-}
-
-/// A time in words.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 99.5 => format!("{seconds:.0} s"),
-        _ if seconds < 5940.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
-    }
 }
 
 fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {

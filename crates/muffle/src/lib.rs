@@ -31,7 +31,6 @@
 //! # Ok::<(), muffle_nn::Error>(())
 //! ```
 
-pub mod atomic_file;
 pub mod bench;
 pub mod clip;
 pub mod data;
@@ -48,6 +47,7 @@ mod state;
 pub mod statistics;
 pub mod train;
 
+pub use muffle_nn::atomic_file;
 pub use state::{State, StateError};
 
 /// Runs the examples of the README as tests.

@@ -86,7 +86,6 @@ impl Trial {
                 seed: 0,
                 noise_multiplier: self.plan.noise_multiplier_at(0),
                 clip_factor: 1.0,
-                number: 0,
                 claim: self.plan.claim(),
             })
             .unwrap();

@@ -2,6 +2,7 @@
 //!
 //! This crate knows nothing of privacy.
 
+pub mod atomic_file;
 mod blocks;
 pub mod buffer;
 pub mod config;

@@ -69,14 +69,12 @@ impl Project {
 }
 
 /// The last line of standard output.
-#[allow(dead_code, reason = "not every test binary reads results")]
 pub fn last_json(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().last().unwrap_or_else(|| panic!("no output: {output:?}"));
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
-#[allow(dead_code, reason = "not every test binary reads files")]
 pub fn read_json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }

@@ -76,8 +76,6 @@ pub struct Step<'a, 's> {
     pub noise_multiplier: f64,
     /// Factor on all thresholds, fixed in advance.
     pub clip_factor: f64,
-    /// The number of the step.
-    pub number: u64,
     /// What is written in the ledger for a form whose privacy is only claimed.
     pub claim: Option<Event>,
 }

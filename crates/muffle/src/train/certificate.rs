@@ -7,7 +7,7 @@ use super::recipe::PrincipalComponents;
 use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::attacker::{Attack, best_attacks};
-use muffle_accounting::{Adjacency, Event, Standing, accountant};
+use muffle_accounting::{Adjacency, Event, Quotes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,9 @@ const NOT_COVERED: [&str; 4] = [
     "floating point: noise is taken as exact real numbers (R10)",
     "records of one person in several rows: the unit is one record",
 ];
+
+/// The assumption behind no epsilon at all.
+const NO_PROOF: &str = "no accountant proves a finite epsilon";
 
 /// What to tell whoever reads a certificate of a run with a seed.
 pub const REPRODUCIBLE: &str = "reproducible: the noise is known to whoever knows the seed";
@@ -140,26 +143,8 @@ impl Certificate {
     /// Prices what was spent.
     pub fn new(plan: &Plan, spent: &Event, steps: u64, status: Status) -> Certificate {
         let recipe = &plan.recipe;
-        let (mut epsilon, mut proved) = (BTreeMap::new(), None::<Proved>);
-        for accountant in accountant::all() {
-            let Ok(price) = accountant.epsilon(spent, plan.adjacency, recipe.delta) else { continue };
-            let finite = Some(price.epsilon).filter(|epsilon| epsilon.is_finite());
-            epsilon.insert(accountant.name().to_string(), finite);
-            if let Some(lower) = price.lower {
-                epsilon.insert(format!("{}_lower", accountant.name()), Some(lower));
-            }
-            let better = |best: &Proved| {
-                finite.is_some_and(|epsilon| best.epsilon.is_none_or(|smallest| epsilon < smallest))
-            };
-            if accountant.standing() == Standing::Proof && proved.as_ref().is_none_or(better) {
-                proved = Some(Proved {
-                    epsilon: finite,
-                    delta: recipe.delta,
-                    accountant: accountant.name().to_string(),
-                    assumption: accountant.assumption().to_string(),
-                });
-            }
-        }
+        let quotes = Quotes::ask(spent, plan.adjacency, recipe.delta);
+        let best = quotes.best();
         let reproducible = recipe.seed.is_some();
         Certificate {
             format: 1,
@@ -170,16 +155,16 @@ impl Certificate {
             method: recipe.method.clone(),
             mode: recipe.mode,
             claimed: plan.claimed,
-            proved: proved.unwrap_or_else(|| Proved {
-                epsilon: None,
+            proved: Proved {
+                epsilon: best.map(|quote| quote.price.epsilon),
                 delta: recipe.delta,
-                accountant: "none".to_string(),
-                assumption: "no accountant applies".to_string(),
-            }),
+                accountant: best.map_or("none", |quote| quote.accountant.name()).to_string(),
+                assumption: best.map_or(NO_PROOF, |quote| quote.accountant.assumption()).to_string(),
+            },
             measured: None,
             adjacency: plan.adjacency,
             delta: recipe.delta,
-            epsilon,
+            epsilon: quotes.by_name().collect(),
             attacker: best_attacks(spent, plan.adjacency, &[0.001, 0.01, 0.1]).unwrap_or_default(),
             steps,
             sampler: SamplerUsed {

@@ -40,7 +40,7 @@ pub struct Progress {
     pub epsilon: f64,
     /// The last test, if there was one.
     pub test: Option<Evaluation>,
-    /// Records a second since the start of this process.
+    /// Records a second since the start of this process, without the time of tests.
     pub examples_per_s: f64,
     /// Whether the test is new.
     pub evaluated: bool,
@@ -57,9 +57,9 @@ pub struct Summary {
     pub steps: u64,
     /// Steps of the recipe that the budget no longer allowed after an interruption.
     pub steps_lost: u64,
-    /// Records a second in this process, everything included.
+    /// Records a second in this process: everything between two steps is included, tests of the model are not.
     pub examples_per_s: f64,
-    /// Seconds of training in this process.
+    /// Seconds of this process, tests included.
     pub seconds: f64,
     /// Contributions left out because they were not finite. **Not private**: for the holder of the records.
     pub excluded: usize,
@@ -117,6 +117,8 @@ struct Run<'a> {
     /// One past the last step that the budget allows.
     last: u64,
     begun: Instant,
+    /// Time in tests of the model.
+    tested: Duration,
     drawn: usize,
     excluded: usize,
     progress: Progress,
@@ -155,6 +157,7 @@ impl<'a> Run<'a> {
             charges,
             last,
             begun: now,
+            tested: Duration::ZERO,
             drawn: 0,
             excluded: 0,
             progress,
@@ -244,7 +247,9 @@ impl<'a> Run<'a> {
     /// Tests the model and notes the result.
     fn measure(&mut self) -> Result<()> {
         self.price()?;
+        let clock = Instant::now();
         let test = self.session.evaluate()?;
+        self.tested += clock.elapsed();
         self.progress.test = Some(test);
         metrics::append(
             &self.folder.metrics(),
@@ -260,7 +265,8 @@ impl<'a> Run<'a> {
     }
 
     fn examples_per_s(&self) -> f64 {
-        self.drawn as f64 / self.begun.elapsed().as_secs_f64().max(1e-9)
+        let training = self.begun.elapsed().saturating_sub(self.tested);
+        self.drawn as f64 / training.as_secs_f64().max(1e-9)
     }
 
     fn save(&self) -> Result<()> {

@@ -106,7 +106,6 @@ impl<'a> Session<'a> {
             seed,
             noise_multiplier: plan.noise_multiplier_at(step),
             clip_factor: plan.clip_factor(step)?,
-            number: step,
             claim: plan.claim(),
         })?;
         let learning_rate = recipe.learning_rate.at(plan.time(step)) as f32;

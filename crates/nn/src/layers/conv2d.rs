@@ -175,18 +175,16 @@ impl Conv2d {
         panels_len(self.many_positions.len(), self.group_outputs())
     }
 
-    /// Weight gradient of the examples from `first` on whose positions are listed, each times its factor.
-    #[allow(clippy::too_many_arguments)]
+    /// Weight gradient of some examples, each times its factor.
     fn weight_gradient(
         &self,
-        images: &[f32],
-        upstream: &[f32],
-        positions: &Offsets,
+        examples: Summands,
         factor: impl Fn(usize) -> f32,
         start: Start,
         gradient: &mut [f32],
         panels: &mut [f32],
     ) {
+        let Summands { images, upstream, positions } = examples;
         let (each, width) = (self.window.positions(), self.group_outputs());
         let panels = &mut panels[..panels_len(positions.len(), width)];
         for group in 0..self.groups {
@@ -205,6 +203,14 @@ impl Conv2d {
             product(images, &self.taps, positions, panels, width, start, gradient, &self.gradient_rows);
         }
     }
+}
+
+/// Examples whose weight gradients are added up.
+struct Summands<'a> {
+    images: &'a [f32],
+    upstream: &'a [f32],
+    /// Where their windows begin.
+    positions: &'a Offsets,
 }
 
 impl Layer for Conv2d {
@@ -313,15 +319,8 @@ impl Layer for Conv2d {
                 let image = if self.is_padded() { padded } else { own };
                 let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
                 let panels = &mut *memory.scratch;
-                self.weight_gradient(
-                    image,
-                    upstream,
-                    &self.positions,
-                    |_| 1.0,
-                    Start::Zero,
-                    gradient,
-                    panels,
-                );
+                let one = Summands { images: image, upstream, positions: &self.positions };
+                self.weight_gradient(one, |_| 1.0, Start::Zero, gradient, panels);
                 weight_norms[example] = squared_norm(gradient);
                 bias_gradient
             };
@@ -355,15 +354,13 @@ impl Layer for Conv2d {
             let whole = first + self.many <= examples.end;
             let (count, positions) =
                 if whole { (self.many, &self.many_positions) } else { (1, &self.positions) };
-            self.weight_gradient(
-                &images[first * image_len..(first + count) * image_len],
-                &upstream[first * self.output_len()..(first + count) * self.output_len()],
+            let some = Summands {
+                images: &images[first * image_len..(first + count) * image_len],
+                upstream: &upstream[first * self.output_len()..(first + count) * self.output_len()],
                 positions,
-                |example| factors.at(0, first + example),
-                Start::Output,
-                weight,
-                memory.scratch,
-            );
+            };
+            let factor = |example| factors.at(0, first + example);
+            self.weight_gradient(some, factor, Start::Output, weight, memory.scratch);
             first += count;
         }
         if self.bias {

@@ -1,0 +1,15 @@
+//! Numbers for people.
+
+/// Four decimals, never below the value; infinity in words.
+pub fn in_words(epsilon: f64) -> String {
+    if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
+}
+
+/// A time in words.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 99.5 => format!("{seconds:.0} s"),
+        _ if seconds < 5940.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}

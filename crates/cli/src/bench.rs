@@ -2,13 +2,16 @@
 
 use crate::CommandResult;
 use clap::Args;
-use muffle::bench::{Measurement, Mode, Settings, WORKLOADS, measure, workload};
+use muffle::bench::{
+    Measurement, MethodMeasurement, Mode, Settings, WORKLOADS, Workload, measure, measure_methods, workload,
+};
 use std::process::Command;
 
 /// Measure training steps on random data: examples per second, memory, and the share of this machine's matrix speed.
 ///
 /// A private step is the whole of DP-SGD: forward, backward, per-example norms, flat clip, sum, Gaussian noise from a
-/// cryptographic generator, update. A plain step has neither norms, clip nor noise.
+/// cryptographic generator, update. A plain step has neither norms, clip nor noise. --methods measures steps of published
+/// methods in turn with those of DP-SGD, as a run takes them: sampling, release, optimizer.
 #[derive(Args)]
 #[command(after_help = "Workloads:
   w1  cnn-small, batch 256   small CNN of the DP-SGD tutorials, 28x28
@@ -19,7 +22,8 @@ use std::process::Command;
 Examples:
   muffle bench                          all workloads, private and plain, as a table
   muffle bench --workload w2 --json     one line of JSON
-  muffle bench --workload w2 --batch 4096 --threads 1")]
+  muffle bench --workload w2 --batch 4096 --threads 1
+  muffle bench --workload w1 --methods auto-s,quantile-clip")]
 pub struct Arguments {
     /// Workload to measure: w1, w2, w3 or w4; all of them, each in a process of its own, if absent
     #[arg(long)]
@@ -27,6 +31,9 @@ pub struct Arguments {
     /// Measure the plain step; without a workload, only the plain steps
     #[arg(long)]
     plain: bool,
+    /// Measure steps of these methods (see `muffle methods`) beside those of dp-sgd
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "workload", conflicts_with_all = ["plain", "micro_batch"])]
+    methods: Vec<String>,
     /// Examples in a step
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
@@ -49,6 +56,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let Some(name) = &arguments.workload else {
         return all(arguments);
     };
+    if !arguments.methods.is_empty() {
+        return methods(arguments, workload(name)?);
+    }
     let settings = Settings {
         mode: if arguments.plain { Mode::Plain } else { Mode::Private },
         batch: arguments.batch,
@@ -62,6 +72,24 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     } else {
         println!("{HEADER}");
         println!("{}", row(&measurement));
+    }
+    Ok(())
+}
+
+/// Measures steps of methods.
+fn methods(arguments: &Arguments, workload: &Workload) -> CommandResult {
+    let Arguments { batch, threads, seconds, .. } = *arguments;
+    let measurements = measure_methods(workload, &arguments.methods, batch, threads, seconds)?;
+    if !arguments.json {
+        println!("{:<18} {:<14} {:>8} {:>10} {:>10}", "method", "form", "steps", "step ms", "x dp-sgd");
+    }
+    for measurement in &measurements {
+        if arguments.json {
+            println!("{}", serde_json::to_string(measurement)?);
+            continue;
+        }
+        let MethodMeasurement { method, mode, steps, step_ms, ratio, .. } = measurement;
+        println!("{method:<18} {:<14} {steps:>8} {step_ms:>10.3} {ratio:>10.3}", mode.name());
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ fn one_workload_gives_one_line_of_json() {
         assert_eq!(line["mode"], mode);
         assert_eq!((&line["batch"], &line["threads"]), (&8.into(), &1.into()));
         assert_eq!(line["parameters"], 26_010);
-        for key in ["samples_per_s", "step_ms", "gflops", "matrix_gflops", "ratio"] {
+        for key in ["samples_per_s", "samples_per_s_mean", "step_ms", "gflops", "matrix_gflops", "ratio"] {
             assert!(line[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {}", line[key]);
         }
         let (rate, step) = (line["samples_per_s"].as_f64().unwrap(), line["step_ms"].as_f64().unwrap());
@@ -40,6 +40,26 @@ fn one_workload_gives_one_line_of_json() {
         if cfg!(target_os = "linux") {
             assert!(line["peak_rss_mb"].as_f64().is_some_and(|value| value > 1.0));
         }
+    }
+}
+
+#[test]
+fn methods_are_measured_beside_dp_sgd() {
+    let fixed =
+        ["bench", "--workload", "w1", "--batch", "32", "--threads", "1", "--seconds", "0.01", "--json"];
+    let output = muffle(&[&fixed[..], &["--methods", "icgc,dp-sgd,auto-s"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let forms: Vec<String> =
+        lines.iter().map(|line| format!("{} {}", line["method"], line["mode"])).collect();
+    let expected = ["dp-sgd sound", "icgc sound", "icgc as-published", "auto-s sound"];
+    assert_eq!(forms.join("; ").replace('"', ""), expected.join("; "));
+    assert_eq!(lines[0]["ratio"], 1.0);
+    for line in &lines {
+        let share = line["step_ms"].as_f64().unwrap() / lines[0]["step_ms"].as_f64().unwrap();
+        assert!((line["ratio"].as_f64().unwrap() / share - 1.0).abs() < 1e-9, "{line}");
     }
 }
 
@@ -58,6 +78,8 @@ fn bad_input_is_refused_with_the_remedy() {
     refused(&["bench", "--workload", "w1", "--threads", "0"], &["threads", "1 or more"]);
     refused(&["bench", "--workload", "w1", "--threads", "4096"], &["threads", "4096", "cores"]);
     refused(&["bench", "--workload", "w1", "--micro-batch", "0"], &["micro-batch"]);
+    refused(&["bench", "--workload", "w1", "--methods", "dp-sdg"], &["did you mean `dp-sgd`?"]);
+    refused(&["bench", "--methods", "dp-sgd"], &["--workload"]);
     refused(&["bench", "--workload", "w1", "--seconds", "0"], &["seconds"]);
     refused(&["bench", "--workload", "w1", "--seconds", "NaN"], &["seconds"]);
     refused(&["bench", "--workload", "w1", "--batch", "many"], &["--batch"]);

@@ -121,6 +121,26 @@ fn every_part_can_be_chosen() {
 }
 
 #[test]
+fn views_of_a_record_change_the_model_and_not_the_price() {
+    let project = Project::new();
+    let run = |settings: &[&str]| {
+        let fixed = ["train", "mnist", "--seed", "1", "--set", "steps=2", "--set", "batch_size=64", "--json"];
+        let output = project.muffle(&[&fixed[..], settings].concat());
+        assert!(output.status.success(), "{output:?}");
+        let result = last_json(&output);
+        let model = fs::read(project.path(result["run_dir"].as_str().unwrap()).join("model.safetensors"));
+        (result["epsilon"].clone(), model.unwrap())
+    };
+    let (epsilon, model) = run(&["--output", "plain"]);
+    let views = ["--set", "augmentation={views=3,shift=2,flip=true}"];
+    let (with_views, other) = run(&[&views[..], &["--output", "views"]].concat());
+    assert_eq!(with_views, epsilon);
+    assert_ne!(model, other);
+    let start = ["--set", "initialisation=glorot", "--output", "glorot"];
+    assert_ne!(run(&start).1, model);
+}
+
+#[test]
 fn every_recipe_of_the_program_takes_three_steps_where_its_data_is() {
     let project = Project::new();
     let list = Command::new(env!("CARGO_BIN_EXE_muffle")).args(["recipes", "--json"]).output().unwrap();

@@ -112,6 +112,7 @@ impl Plan {
         };
         plan.clip_factor(0)?;
         plan.settle(data.records)?;
+        plan.check_room()?;
         recipe.adjacency = Some(adjacency);
         recipe.records = Some(records);
         recipe.steps = Some(plan.steps);
@@ -119,6 +120,22 @@ impl Plan {
         recipe.noise_multiplier = Some(plan.noise_multiplier);
         plan.recipe = recipe;
         Ok(plan)
+    }
+
+    /// Methods that ask more than one question share the noise among them, and with too little of it none is left for the
+    /// gradient.
+    fn check_room(&self) -> Result<()> {
+        let multipliers = (0..self.steps).map(|step| self.noise_multiplier_at(step));
+        let smallest = multipliers.fold(f64::INFINITY, f64::min);
+        let noisy = self.recipe.private && smallest > 0.0 && smallest.is_finite();
+        if noisy && self.build_method()?.event(smallest) == Event::NonPrivate {
+            return Err(TrainError::Plan(format!(
+                "method `{}` counts records beside the gradient, and at noise multiplier {smallest:.4} and batch_size = {} \
+                 the counts alone cost more than that: raise parameters.count_noise, the batch size or the noise",
+                self.method.name, self.recipe.batch_size
+            )));
+        }
+        Ok(())
     }
 
     /// Finds steps and noise from what is given of steps, noise and epsilon.
@@ -424,6 +441,19 @@ mod tests {
         assert!(message.contains("records is missing"), "{message}");
         let plan = plan_on(&own, &["epsilon=2", "epochs=3", "records=2000"]).unwrap();
         assert_eq!(plan.sample_rate, 0.025);
+    }
+
+    #[test]
+    fn counts_that_leave_no_noise_to_the_gradient_are_refused() {
+        for method in ["icgc", "quantile-clip"] {
+            let settings = |batch_size: &str| {
+                let method = format!("method={method}");
+                plan(&["noise_multiplier=1", "steps=3", &method, &format!("batch_size={batch_size}")])
+            };
+            let message = settings("4").err().unwrap().to_string();
+            assert!(message.contains("parameters.count_noise"), "{message}");
+            assert!(settings("50").is_ok());
+        }
     }
 
     #[test]

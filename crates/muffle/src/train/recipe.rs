@@ -1,6 +1,8 @@
 //! A recipe: everything that decides a run, in one TOML file.
 
-use super::choices::{ClipRule, Noise, OptimizerChoice, SamplerChoice, Scheduled, TimeUnit, ViewsOfRecord};
+use super::choices::{
+    ClipRule, Initialisation, Noise, OptimizerChoice, SamplerChoice, Scheduled, TimeUnit, ViewsOfRecord,
+};
 use super::error::{Result, TrainError};
 use super::keys;
 use crate::methods::Mode;
@@ -105,6 +107,9 @@ pub struct Recipe {
     /// The clock of all schedules.
     #[serde(default)]
     pub schedule_unit: TimeUnit,
+    /// How weights start.
+    #[serde(default)]
+    pub initialisation: Initialisation,
     /// Decay of the moving average of the weights, which then is the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving_average: Option<f32>,

@@ -34,6 +34,11 @@ built_in!(
     "adult-logistic",
     "adult-mlp",
     "resnet18-cifar10",
+    "ma-2023-table-1",
+    "ma-2023-table-2",
+    "ma-2023-table-3",
+    "wang-2023-table-3",
+    "wang-2023-table-4",
 );
 
 /// A recipe by its name or by the path of a file, changed by settings.

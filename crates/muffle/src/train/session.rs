@@ -13,7 +13,6 @@ use crate::optimizer::Optimizer;
 use crate::sampler::Sampler;
 use crate::state::restore;
 use muffle_accounting::Event;
-use muffle_nn::initialise::initial_parameters;
 use muffle_nn::{Engine, Loss, Options};
 
 /// What a step saw.
@@ -46,7 +45,7 @@ impl<'a> Session<'a> {
     pub fn new(plan: &'a Plan, dataset: &'a Dataset, key: Key) -> Result<Session<'a>> {
         let recipe = &plan.recipe;
         let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
-        let parameters = initial_parameters(&plan.network, initial);
+        let parameters = recipe.initialisation.parameters(&plan.network, initial);
         let method = plan.build_method()?;
         let options =
             Options { threads: recipe.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };

@@ -1,5 +1,9 @@
 //! How fast a training step is on this machine, private and plain, beside the speed of a matrix product.
 
+mod methods;
+
+pub use methods::{MethodMeasurement, measure_methods};
+
 use crate::clip::Flat;
 use crate::mechanism::{Mechanism, clip};
 use crate::noise::Key;
@@ -69,6 +73,8 @@ pub struct Measurement {
     pub parameters: usize,
     /// Batch over the median step time.
     pub samples_per_s: f64,
+    /// Batch over the mean step time, which is what a run sees: interruptions by the machine count.
+    pub samples_per_s_mean: f64,
     /// Median step time in milliseconds.
     pub step_ms: f64,
     /// Fastest step in milliseconds.
@@ -142,6 +148,7 @@ pub fn measure(workload: &Workload, settings: &Settings) -> Result<Measurement> 
         threads: trial.engine.pool().current_num_threads(),
         parameters,
         samples_per_s: batch as f64 / step,
+        samples_per_s_mean: batch as f64 * times.len() as f64 / times.iter().sum::<f64>(),
         step_ms: 1e3 * step,
         step_ms_min: 1e3 * times[0],
         steps: times.len(),

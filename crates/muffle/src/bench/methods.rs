@@ -1,0 +1,135 @@
+//! How long a step of a published method takes beside one of plain DP-SGD.
+
+use super::Workload;
+use crate::data::{Dataset, Records, Scaling, Split, Visibility};
+use crate::methods::{self, Entry, Mode};
+use crate::noise::Key;
+use crate::train::{DataShape, Plan, Recipe, Result, Session, TrainError};
+use muffle_nn::initialise::SplitMix;
+use muffle_nn::models;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// How long a step of one form of a method takes.
+#[derive(Clone, Debug, Serialize)]
+pub struct MethodMeasurement {
+    /// Workload.
+    pub workload: String,
+    /// Method.
+    pub method: String,
+    /// Its form.
+    pub mode: Mode,
+    /// Examples expected in a step.
+    pub batch: usize,
+    /// Steps measured.
+    pub steps: usize,
+    /// Median step time in milliseconds.
+    pub step_ms: f64,
+    /// Median step time over that of `dp-sgd`.
+    pub ratio: f64,
+}
+
+/// Random records, as many times the batch.
+const BATCHES: usize = 8;
+/// Most steps of one form.
+const MOST: usize = 1000;
+/// Fewest steps to take a median of.
+const FEWEST: usize = 3;
+
+/// Takes steps of `dp-sgd` and of every form of the methods named in turn, all on the same random batches, so that what
+/// else the machine does falls on all alike.
+pub fn measure_methods(
+    workload: &Workload,
+    names: &[String],
+    batch: Option<usize>,
+    threads: Option<usize>,
+    seconds: f64,
+) -> Result<Vec<MethodMeasurement>> {
+    if !(seconds > 0.0 && seconds.is_finite()) {
+        return Err(TrainError::Plan(format!("seconds: {seconds} is not a positive time")));
+    }
+    let batch = batch.unwrap_or(workload.batch);
+    let mut forms = vec![("dp-sgd", Mode::Sound)];
+    for name in names {
+        let entry = methods::find(name).map_err(TrainError::Plan)?;
+        let others = entry.modes.iter().map(|mode| (entry.name, *mode)).filter(|form| *form != forms[0]);
+        forms.extend(others.collect::<Vec<_>>());
+    }
+    let dataset = random_records(workload, batch)?;
+    let plans: Result<Vec<Plan>> = forms
+        .iter()
+        .map(|(name, mode)| {
+            let entry = methods::find(name).map_err(TrainError::Plan)?;
+            plan(workload, entry, *mode, batch, threads, &dataset)
+        })
+        .collect();
+    let plans = plans?;
+    let sessions: Result<Vec<Session>> =
+        plans.iter().map(|plan| Session::new(plan, &dataset, Key::from_seed(0))).collect();
+    let mut sessions = sessions?;
+    for session in &mut sessions {
+        // The first step finds its memory.
+        session.advance()?;
+    }
+    let mut times = vec![Vec::new(); forms.len()];
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    while times[0].len() < FEWEST || (Instant::now() < end && times[0].len() < MOST - 1) {
+        for (session, times) in sessions.iter_mut().zip(&mut times) {
+            let begin = Instant::now();
+            session.advance()?;
+            times.push(begin.elapsed().as_secs_f64());
+        }
+    }
+    let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
+    let measurement = |((name, mode), median): (&(&str, Mode), &f64)| MethodMeasurement {
+        workload: workload.name.to_string(),
+        method: name.to_string(),
+        mode: *mode,
+        batch,
+        steps: times[0].len(),
+        step_ms: 1e3 * median,
+        ratio: median / medians[0],
+    };
+    Ok(forms.iter().zip(&medians).map(measurement).collect())
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Noise without signal, in the shape of the workload.
+fn random_records(workload: &Workload, batch: usize) -> Result<Dataset> {
+    let network = models::model(workload.model)?.network()?;
+    let (input, classes) = (network.input(), network.output().len());
+    let mut generator = SplitMix::new(0);
+    let mut split = |records: usize| Split {
+        records: Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
+        labels: (0..records).map(|record| (record % classes) as u32).collect(),
+    };
+    let (train, test) = (split(BATCHES * batch), split(1));
+    let classes = (0..classes).map(|class| class.to_string()).collect();
+    let scaling = Scaling::identity("random numbers");
+    Ok(Dataset::new("random", input, classes, scaling, Visibility::Public, train, test)?)
+}
+
+fn plan(
+    workload: &Workload,
+    entry: &Entry,
+    mode: Mode,
+    batch: usize,
+    threads: Option<usize>,
+    dataset: &Dataset,
+) -> Result<Plan> {
+    let text = format!(
+        "data = \"random\"\nmodel = \"{}\"\nnoise_multiplier = 1.0\ndelta = 1e-5\nsteps = {MOST}\n\
+         batch_size = {batch}\nclip = {{ kind = \"flat\", threshold = 1.0 }}\nlearning_rate = 0.05\n",
+        workload.model
+    );
+    let own = entry.settings.iter().map(ToString::to_string);
+    let named = [format!("method={}", entry.name), format!("mode={}", mode.name())];
+    let threads = threads.map(|threads| format!("threads={threads}"));
+    let settings: Vec<String> = own.chain(named).chain(threads).collect();
+    let recipe = Recipe::parse(&format!("bench of `{}`", entry.name), &text, &settings)?;
+    Plan::new(recipe, &DataShape::of(dataset))
+}

@@ -72,6 +72,11 @@ impl Propagation {
         Ok(Propagation { neurons: Neurons::new(&network), plan, rules, stabiliser, network })
     }
 
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
     /// The neurons of the network.
     pub fn neurons(&self) -> &Neurons {
         &self.neurons

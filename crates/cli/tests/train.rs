@@ -120,6 +120,62 @@ fn every_part_can_be_chosen() {
     }
 }
 
+/// A run of the method that learns from all records before the first step.
+fn relevance_noise(project: &Project, run: &str, more: &[&str]) -> serde_json::Value {
+    let arguments =
+        ["train", "small.toml", "--json", "--output", run, "--method", "relevance-noise", "--set", "steps=3"];
+    let output = project.muffle(&[&arguments[..], more].concat());
+    assert!(output.status.success(), "{output:?}");
+    last_json(&output)
+}
+
+#[test]
+fn what_a_method_learns_before_the_first_step_is_paid_for() {
+    let project = Project::new();
+    let result = relevance_noise(&project, "run", &[]);
+    let certificate = read_json(&project.path("run/privacy.json"));
+    // Scale 1 over the default of 0.1.
+    let laplace = serde_json::json!({ "kind": "laplace", "noise_multiplier": 10.0 });
+    assert_eq!(certificate["preparations"], serde_json::json!([{ "purpose": "method", "event": laplace }]));
+    assert_eq!(certificate["events"]["events"][0], laplace);
+    let with = certificate["proved"]["epsilon"].as_f64().unwrap();
+    assert!(with <= 4.0 && result["epsilon"].as_f64() == Some(with), "{result}");
+    // Without the preparation the same steps are cheaper.
+    fs::write(project.path("steps.json"), certificate["events"]["events"][1].to_string()).unwrap();
+    let steps = project.muffle(&["account", "--events", "steps.json", "--delta", "1e-5", "--json"]);
+    let without = last_json(&steps)["epsilon"]["pld"].as_f64().unwrap();
+    assert!(without < with - 0.01 && without > with - 0.1 - 1e-6, "{without} and {with}");
+
+    let result = relevance_noise(&project, "published", &["--mode", "as-published"]);
+    let certificate = read_json(&project.path("published/privacy.json"));
+    assert!(certificate["claimed"].as_f64().unwrap() > 0.0 && certificate["proved"]["epsilon"].is_null());
+    assert!(certificate["preparations"].is_null() && result["steps"] == 3);
+}
+
+/// What was learned is in the state from the first step on: nothing is paid twice, and with a seed not even if it is lost.
+#[test]
+fn a_preparation_survives_an_interruption() {
+    let project = Project::new();
+    for (run, seed, lost) in [
+        ("kept", &[][..], &["step-0000000003.safetensors"][..]),
+        ("seeded", &["--seed", "4"], &["step-0000000003.safetensors", "step-0000000000.safetensors"]),
+    ] {
+        let noise = ["--set", "epsilon=", "--set", "noise_multiplier=1"];
+        relevance_noise(&project, run, &[&noise[..], seed].concat());
+        let (ledger, model) =
+            (project.path(run).join("ledger.jsonl"), project.path(run).join("model.safetensors"));
+        let before = fs::read(&model).unwrap();
+        for checkpoint in lost {
+            fs::remove_file(project.path(run).join("checkpoints").join(checkpoint)).unwrap();
+        }
+        let output = project.muffle(&["train", "--resume", run, "--quiet"]);
+        assert!(output.status.success(), "{output:?}");
+        let text = fs::read_to_string(ledger).unwrap();
+        assert_eq!(text.matches("\"purpose\":\"method\"").count(), 1, "{text}");
+        assert_eq!(fs::read(&model).unwrap() == before, !seed.is_empty(), "{run}");
+    }
+}
+
 #[test]
 fn views_of_a_record_change_the_model_and_not_the_price() {
     let project = Project::new();

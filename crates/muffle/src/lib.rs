@@ -41,6 +41,7 @@ pub mod moving_average;
 pub mod noise;
 pub mod optimizer;
 pub mod principal_components;
+pub mod relevance;
 pub mod sampler;
 pub mod schedule;
 mod state;

@@ -7,8 +7,10 @@ use muffle::data::Visibility;
 use muffle::mechanism::Mechanism;
 use muffle::methods::{METHODS, Method, Mode, Step, Verdict};
 use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
+use muffle::relevance;
 use muffle::train::{DataShape, Plan, Recipe};
-use muffle_accounting::Event;
+use muffle_accounting::{Adjacency, Event};
+use muffle_nn::relevance::Propagation;
 use muffle_nn::{Options, Shape};
 
 const BATCH: u64 = 400;
@@ -64,9 +66,18 @@ impl Trial {
         Trial { setting: Setting::of(plan.network.clone(), options), plan }
     }
 
+    /// The method, ready for the first step.
+    fn method(&self) -> Box<dyn Method> {
+        let mut method = self.plan.build_method().unwrap();
+        let records = self.setting.records(20, 1.0);
+        let event = method.prepare(&self.setting.parameters, &records.all(), &Key::from_seed(8)).unwrap();
+        assert_eq!(event, method.preparation(), "{}", self.plan.recipe.method);
+        method
+    }
+
     /// One step of a method that starts anew; the noisy sum, and what it cost.
     fn release(&mut self, records: &Records, seed: u64) -> (Vec<f32>, Event) {
-        let mut method = self.plan.build_method().unwrap();
+        let mut method = self.method();
         self.advance(&mut *method, &mut Mechanism::new(Key::from_seed(seed), 1.0), records)
     }
 
@@ -145,7 +156,7 @@ fn the_sum_of_a_sound_form_moves_by_no_more_than_its_noise_allows() {
         let mut trial = Trial::new(entry.name, Mode::Sound);
         for (history, scale) in [(0, 0.1), (0, 30.0), (3, 0.1), (3, 1.0), (3, 30.0)] {
             let records = trial.setting.records(8, scale);
-            let mut method = trial.plan.build_method().unwrap();
+            let mut method = trial.method();
             let mut mechanism = Mechanism::new(Key::from_seed(3), 1.0);
             for _ in 0..history {
                 trial.advance(&mut *method, &mut mechanism, &records);
@@ -189,12 +200,12 @@ fn noisy_gradient_scales_the_noisy_mean_back_to_the_threshold() {
 
 #[test]
 fn what_a_method_learns_survives_a_checkpoint() {
-    for name in ["quantile-clip", "icgc", "adadp", "dp-adam-ilg"] {
+    for name in ["quantile-clip", "icgc", "adadp", "dp-adam-ilg", "relevance-noise"] {
         let mut trial = Trial::new(name, Mode::Sound);
         let records = trial.setting.records(60, 1.0);
-        let mut method = trial.plan.build_method().unwrap();
+        let mut method = trial.method();
         let mut mechanism = Mechanism::new(Key::from_seed(5), 1.0);
-        let first = method.state();
+        let first = trial.plan.build_method().unwrap().state();
         for _ in 0..10 {
             trial.advance(&mut *method, &mut mechanism, &records);
         }
@@ -253,7 +264,7 @@ fn dp_adam_ilg_as_published_scales_the_noise_by_the_batch() {
 fn dp_adam_ilg_learns_from_its_releases() {
     let mut trial = Trial::new("dp-adam-ilg", Mode::Sound);
     let records = trial.setting.records(8, 1.0);
-    let mut method = trial.plan.build_method().unwrap();
+    let mut method = trial.method();
     let tensors = trial.setting.network.parameters().len() as f64;
     let start = THRESHOLD / tensors.sqrt() / 4.0;
     assert!(method.state()["norms"].iter().all(|norm| (f64::from(*norm) - start).abs() < 1e-7));
@@ -275,7 +286,7 @@ fn adadp_turns_a_release_into_limits_for_the_next() {
     let mut trial = Trial::new("adadp", Mode::Sound);
     let mut plain = Trial::new("dp-sgd", Mode::Sound);
     let records = trial.setting.records(8, 1.0);
-    let mut method = trial.plan.build_method().unwrap();
+    let mut method = trial.method();
     let mut mechanism = Mechanism::new(Key::from_seed(2), 1.0);
     let (first, _) = trial.advance(&mut *method, &mut mechanism, &records);
     let (expected, _) = plain.release(&records, 2);
@@ -320,6 +331,95 @@ fn ng_local_noises_every_record_between_two_clips() {
     assert!(trial.release(&NOBODY, 2).0.iter().all(|value| *value == 0.0));
 }
 
+/// R from a sum of relevances: over its mean, at least a tenth, over the mean again; and the neuron of each parameter.
+fn shares_of(relevance: &[f64]) -> Vec<f64> {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let positive: Vec<f64> = relevance.iter().map(|value| value.max(0.0)).collect();
+    let raised: Vec<f64> = positive.iter().map(|value| (value / mean(&positive)).max(0.1)).collect();
+    raised.iter().map(|value| value / mean(&raised)).collect()
+}
+
+/// The noise is σC/√R on every parameter of a neuron, with R from a release of Laplace noise of scale 1/0.1; a record alone is
+/// its gradient, scaled to √Σ R g² = C.
+#[test]
+fn relevance_noise_measures_every_neuron_by_its_private_relevance() {
+    let mut trial = Trial::new("relevance-noise", Mode::Sound);
+    let propagation = Propagation::new(trial.setting.network.clone(), 0.01).unwrap();
+    let (parameters, all) = (trial.setting.parameters.clone(), trial.setting.records(20, 1.0));
+    let (key, of) = (Key::from_seed(8), relevance::Of::Neurons);
+    let (released, event) =
+        relevance::release(&propagation, &parameters, &all.all(), of, 10.0, &key).unwrap();
+    assert_eq!(event, Event::laplace(10.0));
+    // Channels and outputs.
+    assert_eq!(released.len(), 8 + 16 + 12 + 10);
+    let shares = shares_of(&released);
+    assert!(shares.iter().any(|share| *share > 2.0) && shares.iter().any(|share| *share < 0.2), "{shares:?}");
+    let owned = |place: usize| shares[propagation.neurons().owners()[place] as usize];
+
+    let (noise, _) = trial.release(&NOBODY, 2);
+    for (place, (value, normal)) in noise.iter().zip(normals(2, 0, noise.len())).enumerate() {
+        let expected = NOISE * THRESHOLD / owned(place).sqrt() * f64::from(normal);
+        assert!((f64::from(*value) - expected).abs() <= 1e-5 * expected.abs(), "{place}");
+    }
+    for scale in [0.01, 30.0] {
+        let record = trial.setting.records(1, scale);
+        let (_, raw) = raw_sum(&record);
+        let square = |(place, value): (usize, &f32)| owned(place) * f64::from(*value).powi(2);
+        let norm = raw.iter().enumerate().map(square).sum::<f64>().sqrt();
+        let factor = (THRESHOLD / norm).min(1.0) as f32;
+        assert!(factor < 1.0, "{norm}");
+        let expected: Vec<f32> =
+            raw.iter().zip(&noise).map(|(value, noise)| factor * value + noise).collect();
+        assert!(distance(&trial.release(&record, 2).0, &expected) < 1e-4);
+    }
+}
+
+/// The paid release is part of the price of a run, and its scale follows the neighbours.
+#[test]
+fn relevance_noise_pays_before_the_first_step() {
+    let trial = Trial::new("relevance-noise", Mode::Sound);
+    let steps = Event::compose([Event::gaussian(NOISE).poisson_sampled(0.1).repeated(5)]);
+    assert_eq!(trial.plan.total_cost().unwrap(), Event::compose([Event::laplace(10.0), steps]));
+    let published = Trial::new("relevance-noise", Mode::AsPublished);
+    assert_eq!(published.plan.build_method().unwrap().preparation(), None);
+
+    let mut recipe = trial.plan.recipe.clone();
+    recipe.adjacency = Some(Adjacency::ReplaceOne);
+    let data = DataShape {
+        input: Shape::image(1, 12, 12),
+        classes: 10,
+        records: 4000,
+        visibility: Visibility::Public,
+    };
+    let plan = Plan::new(recipe, &data).unwrap();
+    assert_eq!(plan.build_method().unwrap().preparation(), Some(Event::laplace(20.0)));
+}
+
+/// The raw relevance of the batch sets the noise; the sum is clipped at C as a whole.
+#[test]
+fn relevance_noise_as_published_lets_the_batch_set_the_noise() {
+    let mut trial = Trial::new("relevance-noise", Mode::AsPublished);
+    let propagation = Propagation::new(trial.setting.network.clone(), 0.01).unwrap();
+    let record = trial.setting.records(1, 30.0);
+    let of = relevance::Of::Neurons;
+    let raw = relevance::sum(&propagation, &trial.setting.parameters, &record.all(), of).unwrap();
+    let shares = shares_of(&raw);
+    let (released, _) = trial.release(&record, 2);
+    let (_, gradient) = raw_sum(&record);
+    let factor = THRESHOLD / length(&gradient);
+    assert!(factor < 1.0);
+    let normals = normals(2, 0, gradient.len());
+    for (place, owner) in propagation.neurons().owners().iter().enumerate() {
+        let deviation = NOISE * THRESHOLD / shares[*owner as usize].sqrt();
+        let expected = factor * f64::from(gradient[place]) + deviation * f64::from(normals[place]);
+        assert!((f64::from(released[place]) - expected).abs() <= 1e-4 * THRESHOLD, "{place}");
+    }
+    // What breaks: another record, another noise on every weight.
+    let (other, _) = trial.release(&NOBODY, 2);
+    let plain = NOISE * THRESHOLD * f64::from(normals[0]);
+    assert!((f64::from(other[0]) - plain).abs() < 1e-6, "nobody, no relevance: the noise of DP-SGD");
+}
+
 /// Refusals name the cause and the remedy.
 #[test]
 fn methods_refuse_what_they_have_no_bound_for() {
@@ -341,6 +441,13 @@ fn methods_refuse_what_they_have_no_bound_for() {
         ("ng-local", &["sampler=balls-and-bins"], "their number is public"),
         ("dp-sgd-decay", &["sampler=reshuffled", "mode=as-published"], "set sampler = \"poisson\""),
         ("adadp", &["parameters.floor=1"], "outside (0, 1)"),
+        ("relevance-noise", &["parameters.relevance_epsilon=0"], "outside [1e-6, 1e6]"),
+        ("relevance-noise", &["parameters.stabiliser=-1"], "stabiliser of -1"),
+        (
+            "relevance-noise",
+            &["model={layers=[{type=\"layer-norm\"},{type=\"dense\",features=2}]}"],
+            "layer `0` (layer-norm)",
+        ),
     ] {
         let message = refused(method, settings);
         assert!(message.contains(part), "{method}: {message}");

@@ -51,6 +51,17 @@ pub enum Error {
         /// Kind of the layer.
         kind: &'static str,
     },
+    /// A layer that relevance does not go back through.
+    #[error(
+        "layer `{layer}` ({kind}) has no rule of relevance; dense layers, convolutions, pools, activations, dropout and \
+         changes of shape have one"
+    )]
+    NoRelevance {
+        /// Name of the layer in the network.
+        layer: String,
+        /// Kind of the layer.
+        kind: &'static str,
+    },
     /// A weight file that cannot be used.
     #[error("{path}: {reason}")]
     Weights {

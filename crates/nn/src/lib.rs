@@ -20,6 +20,7 @@ pub mod model_file;
 pub mod models;
 pub mod network;
 mod plan;
+pub mod relevance;
 pub mod shape;
 pub mod weights;
 mod worker;

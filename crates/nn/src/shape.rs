@@ -62,6 +62,14 @@ impl Shape {
         }
     }
 
+    /// Values side by side at one position.
+    pub fn channels(&self) -> usize {
+        match *self {
+            Shape::Vector(features) | Shape::Sequence { features, .. } => features,
+            Shape::Image { channels, .. } => channels,
+        }
+    }
+
     /// Whether an example of this shape holds nothing.
     pub fn is_empty(&self) -> bool {
         self.sizes().contains(&0)

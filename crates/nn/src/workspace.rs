@@ -267,14 +267,14 @@ impl Workspace {
 }
 
 /// Where one input of a sum or concatenation lies in a row of the output.
-struct Columns {
-    first: usize,
-    width: usize,
-    total: usize,
+pub(crate) struct Columns {
+    pub first: usize,
+    pub width: usize,
+    pub total: usize,
 }
 
 /// The inputs of a sum or concatenation with their columns; a sum's inputs all cover the whole row.
-fn parts<'a>(
+pub(crate) fn parts<'a>(
     step: &'a Step,
     node: &'a Node,
     plan: &'a NodePlan,
@@ -294,7 +294,7 @@ fn parts<'a>(
     })
 }
 
-fn weights<'a>(step: &Step<'a>, node: &Node, plan: &NodePlan) -> Weights<'a> {
+pub(crate) fn weights<'a>(step: &Step<'a>, node: &Node, plan: &NodePlan) -> Weights<'a> {
     Weights {
         parameters: &step.parameters[node.parameters.clone()],
         prepared: &step.prepared[plan.prepared.clone()],
@@ -315,6 +315,6 @@ fn place<'a>(step: &Step<'a>, index: usize, batch: usize) -> Place<'a> {
 }
 
 /// Two different buffers at once.
-fn pair(buffers: &mut [Buffer], first: usize, second: usize) -> [&mut Buffer; 2] {
+pub(crate) fn pair(buffers: &mut [Buffer], first: usize, second: usize) -> [&mut Buffer; 2] {
     buffers.get_disjoint_mut([first, second]).expect("a node writes to another buffer than it reads")
 }

@@ -76,6 +76,7 @@
 
 mod clipped;
 mod clipped_box;
+mod clipped_in_units;
 mod clipped_l1;
 mod counted;
 mod published;
@@ -84,7 +85,8 @@ mod runs;
 mod written_out;
 
 pub use clipped::{Clipped, clip, clip_hooked};
-pub use clipped_box::{ClippedBox, clip_box, clip_written_out};
+pub use clipped_box::{clip_box, clip_written_out};
+pub use clipped_in_units::{ClippedInUnits, clip_in_units};
 pub use clipped_l1::{ClippedL1, clip_l1};
 pub use counted::{Count, Counted, clip_and_count};
 pub use published::{Unbounded, visit_unbounded, weigh_unbounded};

@@ -81,7 +81,7 @@ impl Method for AdaDp {
         let (gradient, event, unprotected) = if history {
             let limits = limits(&self.squares, self.scale, self.floor, threshold);
             let (clipped, unprotected) = clip_box(engine, parameters, examples, loss, seed, limits)?;
-            let (gradient, event) = mechanism.release_box(clipped, noise_multiplier);
+            let (gradient, event) = mechanism.release_in_units(clipped, noise_multiplier);
             (gradient, event, unprotected)
         } else {
             let (clipped, unprotected) =

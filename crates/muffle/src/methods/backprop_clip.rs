@@ -4,8 +4,8 @@ use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Ste
 use crate::clip::PerLayer;
 use crate::mechanism::clip_hooked;
 use muffle_accounting::Event;
+use muffle_nn::Network;
 use muffle_nn::hooks::{Hooks, Place};
-use muffle_nn::{Network, Shape};
 
 pub static ENTRY: Entry = Entry {
     name: "backprop-clip",
@@ -87,7 +87,7 @@ impl Hooks for Limits {
     fn upstream(&self, place: &Place, _input: &[f32], _output: &[f32], upstream: &mut [f32]) {
         if place.has_tensors {
             for example in upstream.chunks_exact_mut(place.output.len()) {
-                let norm = mixed_norm(example, channels(place.output));
+                let norm = mixed_norm(example, place.output.channels());
                 shrink(example, norm, self.upstream);
             }
         }
@@ -105,14 +105,6 @@ fn norm(values: impl Iterator<Item = f32>) -> f32 {
 fn mixed_norm(values: &[f32], channels: usize) -> f32 {
     let sum = |channel: usize| values[channel..].iter().step_by(channels).map(|value| value.abs()).sum();
     norm((0..channels).map(sum))
-}
-
-/// Values side by side at one position.
-fn channels(shape: Shape) -> usize {
-    match shape {
-        Shape::Vector(features) | Shape::Sequence { features, .. } => features,
-        Shape::Image { channels, .. } => channels,
-    }
 }
 
 fn shrink(values: &mut [f32], norm: f32, limit: f32) {

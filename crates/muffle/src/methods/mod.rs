@@ -22,12 +22,14 @@ mod noisy_gradient;
 mod one_rule;
 mod parameters;
 mod quantile_clip;
+mod relevance_noise;
 mod tempered_sigmoid;
 
 pub use entry::{Entry, Parameter, Verdict};
 pub use parameters::Parameters;
 
 use crate::mechanism::{Mechanism, Released, Unprotected};
+use crate::noise::Key;
 use crate::train::choices::{ClipRule, SamplerChoice};
 use crate::{State, StateError};
 use muffle_accounting::moments::Moments;
@@ -36,6 +38,7 @@ use muffle_accounting::{Accountant, Event};
 use muffle_nn::model_file::nearest::nearest;
 use muffle_nn::{Engine, Examples, Loss, Network, Purpose};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Which form of a method runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,6 +114,25 @@ pub trait Method {
         }
     }
 
+    /// What the method releases of all records before the first step; `None` if nothing.
+    fn preparation(&self) -> Option<Event> {
+        None
+    }
+
+    /// Learns it, at the first parameters. A method that has not been prepared works without what it would have learned.
+    ///
+    /// # Guarantee
+    /// The event returned is the one that [`preparation`](Method::preparation) promised, and the release is what that event
+    /// says. The noise comes from the key's stream for relevance.
+    fn prepare(
+        &mut self,
+        _parameters: &[f32],
+        _records: &dyn Examples,
+        _key: &Key,
+    ) -> muffle_nn::Result<Option<Event>> {
+        Ok(None)
+    }
+
     /// What the engine has to do.
     fn purpose(&self) -> Purpose {
         Purpose::PerExample
@@ -135,7 +157,7 @@ pub trait Method {
 /// What a method is built from.
 pub struct Blueprint<'a> {
     /// The network.
-    pub network: &'a Network,
+    pub network: &'a Arc<Network>,
     /// Which form.
     pub mode: Mode,
     /// The recipe.
@@ -179,6 +201,7 @@ pub static METHODS: &[&Entry] = &[
     &backprop_clip::ENTRY,
     &dpnas::ENTRY,
     &dp_adam_ilg::ENTRY,
+    &relevance_noise::ENTRY,
 ];
 
 /// The method of this name.

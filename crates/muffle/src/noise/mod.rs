@@ -25,12 +25,14 @@
 mod eight_blocks;
 mod elementary;
 mod gaussian;
+mod grain;
 mod key;
 mod laplace;
 mod stream;
 mod uniform;
 
 pub use gaussian::GaussianNoise;
+pub(crate) use grain::coarsen;
 pub use key::{EntropyError, Key};
 pub use laplace::LaplaceNoise;
 pub use stream::{Purpose, Stream};

@@ -21,6 +21,8 @@ pub enum Purpose {
     Data = 5,
     /// Canaries, and the coin flips of an audit.
     Audit = 6,
+    /// The noise on the relevance of neurons or inputs, before training.
+    RelevanceNoise = 7,
 }
 
 /// One of 2⁶⁴ streams under a key: a purpose and a step.

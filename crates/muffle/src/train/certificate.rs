@@ -2,8 +2,8 @@
 
 use super::choices::{ClipRule, Noise, SamplerChoice};
 use super::clock;
+use super::ledger::{Ledger, Preparation};
 use super::plan::Plan;
-use super::recipe::PrincipalComponents;
 use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::attacker::{Attack, best_attacks};
@@ -125,9 +125,9 @@ pub struct Certificate {
     pub clip: ClipUsed,
     /// The noise.
     pub noise: NoiseUsed,
-    /// A release before the first step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub principal_components: Option<PrincipalComponents>,
+    /// Releases of all records before the first step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparations: Vec<Preparation>,
     /// Whether the noise follows from a seed.
     pub reproducible: bool,
     /// What that means.
@@ -141,8 +141,8 @@ pub struct Certificate {
 
 impl Certificate {
     /// Prices what was spent.
-    pub fn new(plan: &Plan, spent: &Event, steps: u64, status: Status) -> Certificate {
-        let recipe = &plan.recipe;
+    pub fn new(plan: &Plan, ledger: &Ledger, steps: u64, status: Status) -> Certificate {
+        let (recipe, spent) = (&plan.recipe, &ledger.total());
         let quotes = Quotes::ask(spent, plan.adjacency, recipe.delta);
         let best = quotes.best();
         let reproducible = recipe.seed.is_some();
@@ -183,7 +183,7 @@ impl Certificate {
                     false => "ChaCha20, key from the operating system, never stored".to_string(),
                 },
             },
-            principal_components: recipe.principal_components,
+            preparations: ledger.preparations(),
             reproducible,
             warning: reproducible.then(|| REPRODUCIBLE.to_string()),
             not_covered: NOT_COVERED.map(String::from).to_vec(),

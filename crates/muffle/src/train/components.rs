@@ -1,7 +1,7 @@
 //! Private principal components before the first step: paid for, released once, kept with the run.
 
 use super::error::{Result, TrainError};
-use super::ledger::{Access, Entry, Ledger};
+use super::ledger::Ledger;
 use super::plan::Plan;
 use super::run_folder::RunFolder;
 use crate::atomic_file;
@@ -28,20 +28,18 @@ pub fn prepare(
     key: &Key,
     ledger: &mut Ledger,
 ) -> Result<Option<Dataset>> {
-    let (Some(choice), Some(cost)) = (plan.recipe.principal_components, plan.preparation()) else {
+    let recipe = &plan.recipe;
+    let (Some(choice), Some(preparation)) = (recipe.principal_components, plan.principal_components()) else {
         return Ok(None);
     };
     let path = folder.components();
     if path.exists() {
         return Ok(Some(load(&path)?.apply(dataset)?));
     }
-    // The same seed gives the same release: it is paid for once.
-    if !(plan.recipe.seed.is_some() && ledger.has(Access::Preparation)) {
-        ledger.charge(Entry { purpose: Access::Preparation, from: 0, to: 0, event: cost.clone() })?;
-    }
-    let noise_multiplier = if plan.recipe.private { choice.noise_multiplier } else { 0.0 };
+    ledger.prepare(&preparation, recipe.seed.is_some())?;
+    let noise_multiplier = if recipe.private { choice.noise_multiplier } else { 0.0 };
     let (projection, event) = release(&dataset.train(), choice.dimensions, noise_multiplier, key)?;
-    assert_eq!(event, cost, "the components cost something else than was paid");
+    assert_eq!(event, preparation.event, "the components cost something else than was paid");
     save(&path, &projection)?;
     Ok(Some(projection.apply(dataset)?))
 }

@@ -21,12 +21,23 @@ pub struct Entry {
     pub event: Event,
 }
 
+/// A release of all records before the first step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// What for.
+    pub purpose: Access,
+    /// What it costs.
+    pub event: Event,
+}
+
 /// What an access was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Principal components of the inputs, before the first step.
-    Preparation,
+    PrincipalComponents,
+    /// What the method learns of all records, before the first step.
+    Method,
     /// Steps of training.
     Steps,
 }
@@ -94,14 +105,24 @@ impl Ledger {
         Ok(())
     }
 
+    /// Pays for a release before the first step. If it follows from a seed, it is paid for once: the same comes again.
+    pub fn prepare(&mut self, preparation: &Preparation, seeded: bool) -> Result<()> {
+        let Preparation { purpose, event } = preparation.clone();
+        if seeded && self.entries.iter().any(|entry| entry.purpose == purpose) {
+            return Ok(());
+        }
+        self.charge(Entry { purpose, from: 0, to: 0, event })
+    }
+
+    /// What was paid for before the first step.
+    pub fn preparations(&self) -> Vec<Preparation> {
+        let before = self.entries.iter().filter(|entry| entry.purpose != Access::Steps);
+        before.map(|entry| Preparation { purpose: entry.purpose, event: entry.event.clone() }).collect()
+    }
+
     /// Whether nothing was charged yet.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
-    }
-
-    /// Whether an access of this kind was paid for.
-    pub fn has(&self, purpose: Access) -> bool {
-        self.entries.iter().any(|entry| entry.purpose == purpose)
     }
 
     /// One past the last step that was ever paid for.

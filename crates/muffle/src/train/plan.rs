@@ -2,6 +2,7 @@
 
 use super::choices::{SamplerChoice, TimeUnit};
 use super::error::{Result, TrainError};
+use super::ledger::{Access, Preparation};
 use super::recipe::{ModelChoice, Recipe};
 use crate::data::{Dataset, Visibility};
 use crate::methods::{self, Blueprint, Entry, Method, Mode, Parameters};
@@ -255,12 +256,19 @@ impl Plan {
         })
     }
 
-    /// What is spent before the first step.
-    pub fn preparation(&self) -> Option<Event> {
-        self.recipe.principal_components.map(|pca| match self.recipe.private {
-            true => Event::gaussian(pca.noise_multiplier),
+    /// The release of principal components, if the recipe asks for them.
+    pub(super) fn principal_components(&self) -> Option<Preparation> {
+        let event = |noise_multiplier: f64| match self.recipe.private {
+            true => Event::gaussian(noise_multiplier),
             false => Event::NonPrivate,
-        })
+        };
+        let choice = self.recipe.principal_components?;
+        Some(Preparation { purpose: Access::PrincipalComponents, event: event(choice.noise_multiplier) })
+    }
+
+    /// What a method releases before the first step, if anything.
+    pub(super) fn method_preparation(&self, method: &dyn Method) -> Option<Preparation> {
+        Some(Preparation { purpose: Access::Method, event: method.preparation()? })
     }
 
     /// What the whole run costs.
@@ -270,7 +278,8 @@ impl Plan {
     }
 
     fn run_cost(&self, method: &dyn Method, sampler: &dyn Sampler, noise: f64, steps: u64) -> Event {
-        let mut total = Event::compose(self.preparation());
+        let preparations = self.principal_components().into_iter().chain(self.method_preparation(method));
+        let mut total = Event::compose(preparations.map(|preparation| preparation.event));
         total.append(self.steps_cost(method, sampler, noise, 0..steps));
         total
     }

@@ -100,11 +100,25 @@ pub fn resume(
     let mut ledger = Ledger::open(&folder.ledger())?;
     let prepared = components::prepare(folder, plan, dataset, &key, &mut ledger)?;
     let mut session = Session::new(plan, prepared.as_ref().unwrap_or(dataset), key)?;
-    if let Some((step, state)) = checkpoint::load_newest(&folder.checkpoints())? {
-        session.restore(&state, step)?;
+    match checkpoint::load_newest(&folder.checkpoints())? {
+        Some((step, state)) => session.restore(&state, step)?,
+        None => prepare(folder, plan, &mut session, &mut ledger)?,
     }
     metrics::rewind(&folder.metrics(), session.step())?;
     Run::new(folder, plan, session, &mut ledger)?.complete(stop, observe)
+}
+
+/// Lets the method learn what it needs of all records before the first step, if it needs anything.
+///
+/// # Guarantee
+/// The release is in the ledger before the records are read. What was learned is on disk before the first step, with the
+/// first parameters it belongs to, and is used again for nothing (R9).
+fn prepare(folder: &RunFolder, plan: &Plan, session: &mut Session, ledger: &mut Ledger) -> Result<()> {
+    let Some(preparation) = plan.method_preparation(session.method()) else { return Ok(()) };
+    ledger.prepare(&preparation, plan.recipe.seed.is_some())?;
+    let event = session.prepare()?;
+    assert_eq!(event, Some(preparation.event), "the method released something else than was paid for");
+    checkpoint::save(&folder.checkpoints(), session.step(), &session.state())
 }
 
 /// A run in one process.
@@ -280,7 +294,7 @@ impl<'a> Run<'a> {
         let finished = steps >= self.last;
         self.save()?;
         let status = if finished { Status::Finished } else { Status::Interrupted };
-        let certificate = Certificate::new(self.plan, &self.ledger.total(), steps, status);
+        let certificate = Certificate::new(self.plan, self.ledger, steps, status);
         if finished {
             let model = self.folder.model();
             let description = Some(&self.plan.description);

@@ -84,6 +84,11 @@ impl<'a> Session<'a> {
         &*self.method
     }
 
+    /// Lets the method learn from all records what it needs before the first step; what that cost.
+    pub(super) fn prepare(&mut self) -> Result<Option<Event>> {
+        Ok(self.method.prepare(&self.parameters, &self.dataset.train(), &self.key)?)
+    }
+
     /// Draws records, clips and sums their gradients, adds noise, and moves the parameters.
     pub fn advance(&mut self) -> Result<StepReport> {
         let Session { plan, dataset, .. } = *self;

@@ -1,0 +1,90 @@
+//! What a method learns of all records before the first step is paid for, once.
+
+use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
+use muffle::train::ledger::{Access, Ledger, Preparation};
+use muffle::train::{Certificate, DataShape, Plan, Recipe, RunFolder, resume, start};
+use muffle_accounting::pld::Pld;
+use muffle_accounting::{Accountant, Event};
+use muffle_nn::Shape;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+fn dataset() -> Dataset {
+    let values = (0..3 * 400).map(|place| ((place * 37 + place / 3) % 101) as f32 / 50.0 - 1.0).collect();
+    let split =
+        Split { records: Records::Floats(values), labels: (0..400).map(|record| record % 2).collect() };
+    let classes = vec!["no".to_string(), "yes".to_string()];
+    let scaling = Scaling::identity("as is");
+    Dataset::new("points", Shape::Vector(3), classes, scaling, Visibility::Public, split.clone(), split)
+        .unwrap()
+}
+
+fn plan(settings: &[&str]) -> Plan {
+    let text = r#"
+        data = "points"
+        model = { layers = [{ type = "dense", features = 8 }, { type = "tanh" }, { type = "dense", features = 2 }] }
+        method = "relevance-noise"
+        steps = 3
+        batch_size = 40
+        learning_rate = 0.5
+        clip = { kind = "flat", threshold = 1.0 }
+        threads = 1
+    "#;
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    Plan::new(Recipe::parse("test", text, &settings).unwrap(), &DataShape::of(&dataset())).unwrap()
+}
+
+fn run(path: &Path, plan: &Plan) -> Certificate {
+    start(path, plan, &dataset(), &AtomicBool::new(false), &mut |_| {}).unwrap().certificate
+}
+
+#[test]
+fn the_certificate_holds_the_preparation_and_its_price() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&["epsilon=4"]);
+    let certificate = run(&folder.path().join("sound"), &plan);
+    let laplace = Event::laplace(10.0);
+    assert_eq!(
+        certificate.preparations,
+        [Preparation { purpose: Access::Method, event: laplace.clone() }],
+        "scale 1 over the default of 0.1"
+    );
+    let steps = Event::gaussian(plan.noise_multiplier).poisson_sampled(0.1).repeated(3);
+    assert_eq!(certificate.events, Event::compose([laplace, steps.clone()]));
+    let price = |event: &Event| Pld.epsilon(event, plan.adjacency, 1e-5).unwrap().epsilon;
+    let proved = certificate.proved.epsilon.unwrap();
+    assert!(proved <= 4.0 && proved > 3.9, "{proved}");
+    assert!(price(&steps) < proved - 0.01, "the steps alone cost {}", price(&steps));
+}
+
+#[test]
+fn the_published_form_pays_for_nothing_and_proves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = run(&folder.path().join("run"), &plan(&["epsilon=4", "mode=as-published"]));
+    assert!(certificate.preparations.is_empty() && certificate.proved.epsilon.is_none());
+    assert!(certificate.claimed.unwrap() > 0.0);
+}
+
+/// What was learned is in the state from step 0 on: nothing is paid twice, and with a seed not even if that is lost.
+#[test]
+fn a_preparation_survives_an_interruption() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, settings, lost) in [
+        ("kept", &["noise_multiplier=1"][..], &[3][..]),
+        ("seeded", &["noise_multiplier=1", "seed=4"], &[3, 0]),
+    ] {
+        let (path, plan) = (folder.path().join(name), plan(settings));
+        run(&path, &plan);
+        let model = fs::read(path.join("model.safetensors")).unwrap();
+        for step in lost {
+            fs::remove_file(path.join(format!("checkpoints/step-{step:010}.safetensors"))).unwrap();
+        }
+        let (opened, _) = RunFolder::open(&path, &[]).unwrap();
+        resume(&opened, &plan, &dataset(), &AtomicBool::new(false), &mut |_| {}).unwrap();
+        let ledger = Ledger::open(&path.join("ledger.jsonl")).unwrap();
+        assert_eq!(ledger.preparations().len(), 1, "{name}");
+        let again = fs::read(path.join("model.safetensors")).unwrap();
+        assert_eq!(again == model, name == "seeded", "{name}");
+    }
+}

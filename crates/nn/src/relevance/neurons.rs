@@ -1,0 +1,66 @@
+//! Neurons: the outputs of the layers that have weights, and which weights are whose.
+
+use super::walk::Walk;
+use crate::layer::Tensor;
+use crate::network::Network;
+use crate::workspace::Step;
+
+/// The neurons of a network, layer by layer: one for each output of a dense layer and each output channel of a convolution.
+///
+/// A neuron owns the weights that lead to it, and its bias.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neurons {
+    /// Nodes with tensors, each with its first neuron and their number.
+    layers: Vec<(usize, usize, usize)>,
+    count: usize,
+    owners: Vec<u32>,
+}
+
+impl Neurons {
+    /// Of a network whose layers with tensors are dense or convolutional.
+    pub(super) fn new(network: &Network) -> Neurons {
+        let mut neurons = Neurons { layers: Vec::new(), count: 0, owners: vec![0; network.parameter_len()] };
+        for (index, node) in network.nodes().iter().enumerate().filter(|(_, node)| !node.tensors.is_empty()) {
+            let count = network.edges()[node.output].channels();
+            for parameter in &network.parameters()[node.tensors.clone()] {
+                // PyTorch lists the outputs of a transposed convolution's weights second, and all others first.
+                let transposed = node.kind() == "conv-transpose2d" && parameter.tensor.sizes.len() > 1;
+                let stride = stride(&parameter.tensor, usize::from(transposed));
+                for (place, owner) in neurons.owners[parameter.range.clone()].iter_mut().enumerate() {
+                    *owner = (neurons.count + place / stride % count) as u32;
+                }
+            }
+            neurons.layers.push((index, neurons.count, count));
+            neurons.count += count;
+        }
+        neurons
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The neuron that owns each parameter.
+    pub fn owners(&self) -> &[u32] {
+        &self.owners
+    }
+
+    /// The relevance of every neuron, summed over its positions.
+    pub(super) fn gather(&self, walk: &Walk, step: &Step) -> Vec<f32> {
+        let mut sums = vec![0.0; self.count];
+        for &(node, first, count) in &self.layers {
+            for position in walk.at_output(step, node).chunks_exact(count) {
+                sums[first..first + count].iter_mut().zip(position).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        sums
+    }
+}
+
+/// How far apart neighbours along one of PyTorch's axes are stored.
+fn stride(tensor: &Tensor, axis: usize) -> usize {
+    let identity: Vec<usize> = (0..tensor.sizes.len()).collect();
+    let axes: &[usize] = tensor.stored_axes.as_ref().map_or(&identity, |axes| axes);
+    axes.iter().rev().take_while(|&&stored| stored != axis).map(|&stored| tensor.sizes[stored]).product()
+}

@@ -84,6 +84,18 @@ pub const MODELS: &[Model] = &[
         "Ma, Kong, Huang 2023",
     ),
     model_entry(
+        "icgc-1-fused",
+        small::icgc_1_fused,
+        "two of icgc-1, fused by the variance of their probabilities",
+        "Ma, Kong, Huang 2023",
+    ),
+    model_entry(
+        "icgc-2-fused",
+        small::icgc_2_fused,
+        "two of icgc-2, fused by the variance of their probabilities",
+        "Ma, Kong, Huang 2023",
+    ),
+    model_entry(
         "afrrs-mnist",
         small::afrrs_mnist,
         "cnn-small with a last hidden layer in [0, 1]",

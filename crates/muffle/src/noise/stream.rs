@@ -21,6 +21,8 @@ pub enum Purpose {
     Data = 5,
     /// Canaries, and the coin flips of an audit.
     Audit = 6,
+    /// The noise on counts of validation records between two steps.
+    ValidationNoise = 7,
 }
 
 /// One of 2⁶⁴ streams under a key: a purpose and a step.

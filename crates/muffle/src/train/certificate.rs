@@ -4,6 +4,7 @@ use super::choices::{ClipRule, Noise, SamplerChoice};
 use super::clock;
 use super::plan::Plan;
 use super::recipe::PrincipalComponents;
+use super::validation::Validation;
 use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::attacker::{Attack, best_attacks};
@@ -18,6 +19,9 @@ const NOT_COVERED: [&str; 4] = [
     "floating point: noise is taken as exact real numbers (R10)",
     "records of one person in several rows: the unit is one record",
 ];
+
+/// Whose argument holds for noise that follows earlier releases.
+const FILTER: &str = "rdp_filter";
 
 /// What to tell whoever reads a certificate of a run with a seed.
 pub const REPRODUCIBLE: &str = "reproducible: the noise is known to whoever knows the seed";
@@ -125,6 +129,9 @@ pub struct Certificate {
     /// A release before the first step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal_components: Option<PrincipalComponents>,
+    /// What lowered the noise on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
     /// Whether the noise follows from a seed.
     pub reproducible: bool,
     /// What that means.
@@ -141,7 +148,20 @@ impl Certificate {
     pub fn new(plan: &Plan, spent: &Event, steps: u64, status: Status) -> Certificate {
         let recipe = &plan.recipe;
         let (mut epsilon, mut proved) = (BTreeMap::new(), None::<Proved>);
-        for accountant in accountant::all() {
+        // What follows from earlier releases has the price of its budget, not that of the noise it happened to take (R7).
+        let filtered = recipe.epsilon.filter(|_| plan.filter_order.is_some()).map(|epsilon| {
+            proved = Some(Proved {
+                epsilon: Some(epsilon),
+                delta: recipe.delta,
+                accountant: FILTER.to_string(),
+                assumption:
+                    "noise and length may depend on earlier releases; the budget was fixed in advance."
+                        .to_string(),
+            });
+            Event::ApproximateDp { epsilon, delta: recipe.delta }
+        });
+        let priced = filtered.as_ref().unwrap_or(spent);
+        for accountant in accountant::all().into_iter().filter(|_| filtered.is_none()) {
             let Ok(price) = accountant.epsilon(spent, plan.adjacency, recipe.delta) else { continue };
             let finite = Some(price.epsilon).filter(|epsilon| epsilon.is_finite());
             epsilon.insert(accountant.name().to_string(), finite);
@@ -180,7 +200,7 @@ impl Certificate {
             adjacency: plan.adjacency,
             delta: recipe.delta,
             epsilon,
-            attacker: best_attacks(spent, plan.adjacency, &[0.001, 0.01, 0.1]).unwrap_or_default(),
+            attacker: best_attacks(priced, plan.adjacency, &[0.001, 0.01, 0.1]).unwrap_or_default(),
             steps,
             sampler: SamplerUsed {
                 kind: recipe.sampler,
@@ -199,6 +219,7 @@ impl Certificate {
                 },
             },
             principal_components: recipe.principal_components,
+            validation: recipe.validation,
             reproducible,
             warning: reproducible.then(|| REPRODUCIBLE.to_string()),
             not_covered: NOT_COVERED.map(String::from).to_vec(),

@@ -29,6 +29,8 @@ pub enum Access {
     Preparation,
     /// Steps of training.
     Steps,
+    /// A count of correct validation records, between two steps.
+    Validation,
 }
 
 /// The ledger of a run: a file that only grows, one line for each charge.
@@ -108,6 +110,22 @@ impl Ledger {
     pub fn paid_steps(&self) -> u64 {
         let steps = self.entries.iter().filter(|entry| entry.purpose == Access::Steps);
         steps.map(|entry| entry.to).max().unwrap_or(0)
+    }
+
+    /// The last charge for steps.
+    pub fn last_step_charge(&self) -> Option<&Event> {
+        self.entries.iter().rev().filter(|entry| entry.purpose == Access::Steps).find_map(|entry| {
+            let Event::Compose { events } = &entry.event else { return Some(&entry.event) };
+            events.last().map(|event| match event {
+                Event::Repeat { event, .. } => event,
+                event => event,
+            })
+        })
+    }
+
+    /// Whether the validation after this many steps was paid for.
+    pub fn has_validation_after(&self, step: u64) -> bool {
+        self.entries.iter().any(|entry| entry.purpose == Access::Validation && entry.from == step)
     }
 
     /// Everything that was paid, in order.

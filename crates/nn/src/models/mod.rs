@@ -1,6 +1,6 @@
 //! The networks of the experiments, by name.
 
-mod dpnas;
+pub mod dpnas;
 mod googlenet;
 mod other;
 mod parts;

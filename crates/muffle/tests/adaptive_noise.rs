@@ -34,7 +34,7 @@ fn dataset() -> Dataset {
 /// A gain that nothing reaches: from the second period on the noise falls after each.
 const PUBLIC: &str = "validation={records={kind=\"public-test\"},period=2,checks=1,gain=0.9,factor=0.7}";
 const PAID: &str =
-    "validation={records={kind=\"held-out\",share=0.2,epsilon=0.3},period=2,checks=2,gain=0.9,factor=0.7}";
+    "validation={records={kind=\"held-out\",share=0.2,epsilon=0.1},period=2,checks=2,gain=0.9,factor=0.7}";
 
 fn plan(settings: &[&str]) -> muffle::train::Result<Plan> {
     let text = format!(
@@ -99,7 +99,7 @@ fn the_filter_ends_a_run_whose_noise_falls_and_the_certificate_quotes_the_budget
             assert!(price <= EPSILON && price > 0.6 * EPSILON, "{name}: {price}");
             let mut noise = Vec::new();
             multipliers(spent(&summary), &mut noise);
-            assert!(noise.len() > 2, "{name}: {noise:?}");
+            assert!(noise.len() > 1, "{name}: {noise:?}");
             for (place, noise) in noise.iter().enumerate() {
                 assert!((noise / (first * 0.7f64.powi(place as i32)) - 1.0).abs() < 1e-5, "{name}: {noise}");
             }
@@ -107,10 +107,12 @@ fn the_filter_ends_a_run_whose_noise_falls_and_the_certificate_quotes_the_budget
             let entries = ledger(&folder);
             let checks: Vec<&Entry> =
                 entries.iter().filter(|entry| entry.purpose == Access::Validation).collect();
-            let expected = (1..summary.steps).filter(|&step| paid && plan.checked_after(step)).count();
-            // The filter may refuse the last one.
-            assert!(checks.len() == expected || checks.len() + 1 == expected, "{name}: {}", checks.len());
-            assert!(checks.iter().all(|check| check.event == Event::laplace(1.0 / 0.3)), "{name}");
+            // There may be one more after the last step, where the filter allowed the check and no step behind it.
+            let expected: Vec<u64> =
+                (1..summary.steps).filter(|&step| paid && plan.checked_after(step)).collect();
+            let before = checks.iter().map(|check| check.from).filter(|&step| step < summary.steps);
+            assert_eq!(before.collect::<Vec<_>>(), expected, "{name}");
+            assert!(checks.iter().all(|check| check.event == Event::laplace(1.0 / 0.1)), "{name}");
             assert!(checks.iter().all(|check| plan.checked_after(check.from)), "{name}");
         }
     }
@@ -147,7 +149,7 @@ fn a_run_that_is_interrupted_anywhere_ends_as_one_that_is_not() {
         let folder = place.path().join("slow");
         let mut copies = Vec::new();
         let mut observe = |progress: &muffle::train::Progress| {
-            if progress.step % 23 == 5 {
+            if progress.step % 37 == 5 {
                 copies.push(place.path().join(format!("copy-{}", progress.step)));
                 copy(&folder, &copies[copies.len() - 1]);
             }

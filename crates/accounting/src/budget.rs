@@ -1,6 +1,6 @@
 //! A budget that is asked before a step is taken.
 
-use crate::accountant::{Accountant, Price};
+use crate::accountant::{Accountant, Price, check_all};
 use crate::calibrate::{self, Target};
 use crate::composition::Composition;
 use crate::error::AccountingError;
@@ -175,6 +175,26 @@ impl Budget {
         }
     }
 
+    /// Counts what was spent before this budget came to be, without asking whether it fits.
+    ///
+    /// The filter adds up one step after the other, also where a ledger has many in one line: a budget that recalls its own
+    /// ledger has spent the same to the last bit.
+    pub fn recall(&mut self, spent: &Event) -> Result<(), AccountingError> {
+        match (&mut self.rule, spent) {
+            (_, Event::Compose { events }) => return events.iter().try_for_each(|event| self.recall(event)),
+            (Rule::Adaptive { order, spent: total, .. }, Event::Repeat { count, event }) => {
+                let cost = log_moment(event, &self.target, *order)?;
+                (0..*count).for_each(|_| *total += cost);
+            }
+            (Rule::Adaptive { order, spent: total, .. }, event) => {
+                *total += log_moment(event, &self.target, *order)?;
+            }
+            (Rule::Preset { cleared, .. }, _) => *cleared = None,
+        }
+        self.ledger.append(spent.clone());
+        Ok(())
+    }
+
     /// Everything that was accepted, with equal neighbours in one line.
     pub fn ledger(&self) -> &Event {
         &self.ledger
@@ -187,14 +207,12 @@ fn empty() -> Event {
 
 /// The cost of one step in a Rényi filter.
 fn log_moment(step: &Event, target: &Target, order: f64) -> Result<f64, AccountingError> {
-    // The price checks the event, the adjacency and the delta; the filter needs only the curve.
-    let price = Rdp.epsilon(step, target.adjacency, target.delta)?;
-    if price.epsilon.is_infinite() {
+    target.check()?;
+    let composition = Composition::of(step)?;
+    if composition.unbounded.is_some() {
         return Ok(f64::INFINITY);
     }
-    let total = TotalCurve::of(Rdp.name(), &Composition::of(step)?, target.adjacency)?;
-    if total.failure() > 0.0 {
-        return Ok(f64::INFINITY);
-    }
-    Ok(total.log_moment(order))
+    check_all(Rdp.name(), &composition, target.adjacency)?;
+    let total = TotalCurve::of(Rdp.name(), &composition, target.adjacency)?;
+    Ok(if total.failure() > 0.0 { f64::INFINITY } else { total.log_moment(order) })
 }

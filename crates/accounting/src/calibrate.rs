@@ -20,7 +20,7 @@ pub struct Target {
 }
 
 impl Target {
-    fn check(&self) -> Result<(), AccountingError> {
+    pub(crate) fn check(&self) -> Result<(), AccountingError> {
         check_delta(self.delta)?;
         if self.epsilon > 0.0 && self.epsilon.is_finite() {
             Ok(())

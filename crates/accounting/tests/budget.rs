@@ -127,6 +127,25 @@ fn an_adaptive_budget_stops_in_time() {
     assert!(!budget.fits(&Event::ApproximateDp { epsilon: 0.001, delta: 1e-9 }).unwrap());
 }
 
+/// Whether a ledger has its steps in one line or in many: what is left is the same to the last bit.
+#[test]
+fn a_budget_that_recalls_its_ledger_goes_on_as_it_would_have() {
+    let target = Target { epsilon: 5.0, delta: 1e-5, adjacency: Adjacency::AddRemove };
+    let mut budget = Budget::adaptive(target, 12.3).unwrap();
+    let steps = |noise: f64| Event::gaussian(noise).poisson_sampled(0.03);
+    for noise in [2.3, 1.9, 2.7] {
+        (0..7).for_each(|_| budget.spend(&steps(noise)).unwrap());
+    }
+    budget.spend(&Event::laplace(20.0)).unwrap();
+    let mut recalled = Budget::adaptive(target, 12.3).unwrap();
+    recalled.recall(budget.ledger()).unwrap();
+    assert_eq!(recalled.ledger(), budget.ledger());
+    assert_eq!(recalled.spent().unwrap(), budget.spent().unwrap());
+    // More than there is can have been spent; then nothing is left.
+    recalled.recall(&Event::gaussian(0.1)).unwrap();
+    assert!(!recalled.fits(&steps(1e4)).unwrap());
+}
+
 #[test]
 fn the_odometer_is_never_passed_more_often_than_delta() {
     // An adversary waits for the first time at which the realised loss of Gaussian releases exceeds the reading. For ever

@@ -16,6 +16,7 @@ mod predict;
 mod progress;
 mod recipes;
 mod run_arguments;
+mod search;
 mod sweep;
 mod train;
 mod words;
@@ -45,6 +46,7 @@ enum Command {
     Methods(methods::Arguments),
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
+    Search(search::Arguments),
     Sweep(sweep::Arguments),
     Train(train::Arguments),
 }
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Methods(arguments) => methods::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Search(arguments) => search::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     };

@@ -231,7 +231,12 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
             summary.excluded
         );
     }
-    if summary.steps_lost > 0 {
+    if summary.steps_lost > 0 && finished && plan.filter_order.is_some() {
+        eprintln!(
+            "note: the budget ended the run after {} of at most {} steps: its noise followed what it released",
+            summary.steps, plan.steps
+        );
+    } else if summary.steps_lost > 0 {
         eprintln!(
             "note: {} of {} steps were not taken: steps lost in an interruption were paid for, and the rest would \
              exceed epsilon",

@@ -44,6 +44,7 @@ pub mod principal_components;
 pub mod relevance;
 pub mod sampler;
 pub mod schedule;
+pub mod search;
 mod state;
 pub mod statistics;
 pub mod train;

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{LOSS, Records, Setting, distance};
+use muffle::State;
 use muffle::data::Visibility;
 use muffle::mechanism::Mechanism;
 use muffle::methods::{METHODS, Method, Mode, Step, Verdict};
@@ -45,11 +46,15 @@ struct Trial {
 
 impl Trial {
     fn new(method: &str, mode: Mode) -> Trial {
+        Trial::on(method, mode, &layers(method))
+    }
+
+    fn on(method: &str, mode: Mode, layers: &str) -> Trial {
         let text = format!(
             "data = \"none\"\nmodel = {{ input = [1, 12, 12], layers = {} }}\nmethod = {method:?}\nmode = {:?}\n\
              noise_multiplier = {NOISE}\nsteps = 5\nbatch_size = {BATCH}\nlearning_rate = 0.1\n\
              clip = {{ kind = \"flat\", threshold = {THRESHOLD} }}",
-            layers(method),
+            layers,
             mode.name()
         );
         let settings: Vec<String> = settings(method, mode).iter().map(ToString::to_string).collect();
@@ -181,6 +186,33 @@ fn the_sum_of_a_sound_form_moves_by_no_more_than_its_noise_allows() {
             assert!(moved > 1e-3, "{}: the record takes part", entry.name);
         }
     }
+}
+
+/// Both networks are in one release: at the same threshold twice the tensors have √2 times the noise.
+#[test]
+fn two_fused_networks_are_clipped_together() {
+    let fused = format!(
+        "[{{ type = \"concat\", branches = [{{ type = \"sequential\", layers = {0} }}, {{ type = \"sequential\", \
+         layers = {0} }}] }}, {{ type = \"fusion\" }}]",
+        common::LAYERS
+    );
+    let mut deviations = Vec::new();
+    for layers in [common::LAYERS, &fused] {
+        let mut trial = Trial::on("icgc", Mode::Sound, layers);
+        let mut method = trial.plan.build_method().unwrap();
+        let records = trial.setting.records(8, 30.0);
+        let mut release = |records: &Records| {
+            let mut mechanism = Mechanism::new(Key::from_seed(3), 1.0);
+            method.restore(&State::from([("threshold".to_string(), vec![0.1])])).unwrap();
+            trial.advance(&mut *method, &mut mechanism, records).0
+        };
+        let noise = release(&NOBODY);
+        let deviation = f64::from(noise[0]) / f64::from(normals(3, 0, 1)[0]);
+        deviations.push(deviation);
+        let moved = distance(&release(&records), &release(&records.removed())) / deviation;
+        assert!(moved <= (1.0 + 1e-4) / NOISE && moved > 1e-3, "moved {moved} deviations");
+    }
+    assert!((deviations[1] / deviations[0] - 2f64.sqrt()).abs() < 1e-5, "{deviations:?}");
 }
 
 /// The noise stays on the released mean, whose length is then bounded; the direction is that of plain DP-SGD.
@@ -439,7 +471,16 @@ fn methods_refuse_what_they_have_no_bound_for() {
         ("backprop-clip", &[][..], "set bias = false"),
         ("ng-local", &[], "their number is public"),
         ("ng-local", &["sampler=balls-and-bins"], "their number is public"),
-        ("dp-sgd-decay", &["sampler=reshuffled", "mode=as-published"], "set sampler = \"poisson\""),
+        (
+            "dp-sgd-decay",
+            &["sampler=balls-and-bins", "mode=as-published"],
+            "sampler = \"reshuffled\" and \"poisson\"",
+        ),
+        (
+            "dp-sgd-decay",
+            &["sampler=reshuffled", "adjacency=replace_one", "mode=as-published"],
+            "four times that",
+        ),
         ("adadp", &["parameters.floor=1"], "outside (0, 1)"),
         ("relevance-noise", &["parameters.relevance_epsilon=0"], "outside [1e-6, 1e6]"),
         ("relevance-noise", &["parameters.stabiliser=-1"], "stabiliser of -1"),

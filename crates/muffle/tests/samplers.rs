@@ -215,7 +215,7 @@ fn an_epoch_is_charged_once_and_a_changed_event_again() {
     let epoch = |event: &Event| Some(event.clone().partitioned_epoch(Assignment::Reshuffled));
     assert_eq!(charges.charge(&sampler, 0, one.clone()), epoch(&one));
     assert_eq!(charges.charge(&sampler, 1, one.clone()), None);
-    let mut resumed = Charges::resumed_at(&sampler, 2, one.clone());
+    let mut resumed = Charges::resumed_at(&sampler, 2, epoch(&one).unwrap());
     assert_eq!(resumed.charge(&sampler, 2, one.clone()), None);
     assert_eq!(resumed.charge(&sampler, 3, one.clone()), epoch(&one));
     assert_eq!(charges.charge(&sampler, 2, two.clone()), epoch(&two), "other noise within the epoch");

@@ -13,6 +13,7 @@ use crate::layers::depthwise_conv2d::DepthwiseConv2d;
 use crate::layers::dropout::Dropout;
 use crate::layers::embedding::Embedding;
 use crate::layers::flatten::Flatten;
+use crate::layers::fusion::Fusion;
 use crate::layers::global_average_pool::GlobalAveragePool;
 use crate::layers::group_norm::GroupNorm;
 use crate::layers::layer_norm::LayerNorm;
@@ -204,6 +205,12 @@ pub enum LayerConfig {
     },
     /// Image or sequence to vector.
     Flatten,
+    /// The logits of two networks, side by side, to one.
+    Fusion {
+        /// Whether each network is trained by a loss of its own.
+        #[serde(default)]
+        separate: bool,
+    },
     /// Another shape for the same values, in PyTorch's order.
     Reshape {
         /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
@@ -261,6 +268,7 @@ impl LayerConfig {
             LayerConfig::BatchNorm => "batch-norm",
             LayerConfig::Embedding { .. } => "embedding",
             LayerConfig::Flatten => "flatten",
+            LayerConfig::Fusion { .. } => "fusion",
             LayerConfig::Reshape { .. } => "reshape",
             LayerConfig::Lstm { .. } => "lstm",
         }
@@ -306,6 +314,7 @@ impl LayerConfig {
                 Box::new(Embedding::new(context, tokens, features)?)
             }
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
+            LayerConfig::Fusion { separate } => Box::new(Fusion::new(context, separate)?),
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
         })

@@ -21,6 +21,8 @@ const PARAMETERS: &[(&str, usize)] = &[
     ("pca-mlp", 71_010),
     ("icgc-1", 129_258),
     ("icgc-2", 725_962),
+    ("icgc-1-fused", 258_516),
+    ("icgc-2-fused", 1_451_924),
     ("afrrs-mnist", 26_010),
     ("afrrs-cifar", 3_632_810),
     ("backprop-clip-mnist", 25_920),
@@ -164,6 +166,7 @@ macro_rules! steps {
 steps! {
     small_networks_take_a_step: "cnn-small", "cnn-5x5", "pca-mlp", "icgc-1", "icgc-2", "afrrs-mnist",
         "backprop-clip-mnist", "lenet5", "tempered-mnist";
+    fused_networks_take_a_step: "icgc-1-fused", "icgc-2-fused";
     networks_with_mean_pools_take_a_step: "afrrs-cifar", "tempered-cifar";
     networks_with_dropout_take_a_step: "cnn-5x5-dropout";
     recurrent_networks_take_a_step: "lstm-rows";

@@ -116,6 +116,46 @@ fn the_small_network() {
 }
 
 #[test]
+fn two_networks_fused() {
+    let branch = |hidden: usize| {
+        piece(Piece::Sequential(vec![
+            conv(3, 3, 2, 0, 1, true),
+            tanh(),
+            flatten(),
+            dense(hidden),
+            tanh(),
+            dense(4),
+        ]))
+    };
+    for separate in [false, true] {
+        let both = piece(Piece::Concat(vec![branch(6), branch(6)]));
+        let layers = vec![both, LayerConfig::Fusion { separate }.into()];
+        check(&Setting::layers(Shape::image(2, 7, 6), layers, 7));
+    }
+}
+
+/// Each of two networks that are fused only in use has the gradient it would have alone.
+#[test]
+fn separate_networks_learn_as_if_alone() {
+    let branch = |separate: Option<bool>| {
+        let alone = piece(Piece::Sequential(vec![dense(6), tanh(), dense(4)]));
+        let both = Piece::Concat(vec![alone.clone(), alone.clone()]);
+        match separate {
+            None => vec![alone],
+            Some(separate) => vec![piece(both), LayerConfig::Fusion { separate }.into()],
+        }
+    };
+    let mut fused = Setting::layers(Shape::Vector(5), branch(Some(true)), 7);
+    let alone = Setting::layers(Shape::Vector(5), branch(None), 7);
+    let half = alone.parameters.len();
+    fused.parameters[..half].copy_from_slice(&alone.parameters);
+    for (fused, alone) in fused.one_at_a_time().iter().zip(alone.one_at_a_time()) {
+        let error = common::relative_error(&fused[..half], &alone);
+        assert!(error <= common::TOLERANCE, "{error}");
+    }
+}
+
+#[test]
 fn dense_layers_over_time() {
     let shape = Shape::Sequence { steps: 6, features: 5 };
     let layers = vec![dense(7), tanh(), dense(3), flatten(), dense(4)];

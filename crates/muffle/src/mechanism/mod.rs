@@ -74,6 +74,7 @@
 //! }
 //! ```
 
+mod answer;
 mod clipped;
 mod clipped_box;
 mod clipped_in_units;

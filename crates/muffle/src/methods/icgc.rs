@@ -18,10 +18,13 @@ pub static ENTRY: Entry = Entry {
     modes: &[Mode::Sound, Mode::AsPublished],
     composes: "per-layer clip at one threshold, noisy counts, Gaussian noise",
     steps: "sound: one threshold C for all k tensors, which follows the median tensor norm by noisy counts; noise σ√k·C. \
-            As published: each record's own median clips its tensors, plus 1/T², and scales its noise",
-    guarantee: "k tensors clipped at C have joint norm √k·C; with the counts one joint Gaussian mechanism of multiplier σ",
+            As published: each record's own median clips its tensors, plus 1/T², and scales its noise. The paper's second part, \
+            adaptive weighted fusion, is in the network: two copies behind a fusion layer (models icgc-1-fused and \
+            icgc-2-fused, docs/models.md), whose 2k tensors are clipped at one threshold",
+    guarantee: "k tensors clipped at C have joint norm √k·C, and 2k of two networks √2 times that; with the counts one joint \
+                Gaussian mechanism of multiplier σ",
     breaks: "the threshold of a record grows with its gradient, so nothing bounds it; the noise scale shows the largest \
-             record; k tensors clipped at C have norm √k·C, not C; less noise at the same number of steps costs more, not less",
+             record; k tensors clipped at C have norm √k·C, not C, and two networks √2 times that; less noise at the same number of steps costs more, not less",
     parameters: &[
         Parameter { name: "rate", default: 0.2, meaning: "η, how fast C follows (sound)" },
         Parameter {

@@ -99,6 +99,12 @@ pub trait Method {
     /// paper takes it for.
     fn event(&self, noise_multiplier: f64) -> Event;
 
+    /// Whether the event of a step depends on what earlier steps released. It is then known for the next step only, and the
+    /// run is stopped by a filter (R7).
+    fn adaptive(&self) -> bool {
+        false
+    }
+
     /// Takes one step up to the released gradient, and learns from it what the next step needs.
     ///
     /// # Guarantee

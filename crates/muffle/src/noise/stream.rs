@@ -23,6 +23,8 @@ pub enum Purpose {
     Audit = 6,
     /// The noise on the relevance of neurons or inputs, before training.
     RelevanceNoise = 7,
+    /// The noise on counts of validation records between two steps.
+    ValidationNoise = 8,
 }
 
 /// One of 2⁶⁴ streams under a key: a purpose and a step.

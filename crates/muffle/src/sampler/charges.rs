@@ -13,6 +13,7 @@ use muffle_accounting::Event;
 /// for is charged as an epoch of its own.
 #[derive(Default)]
 pub struct Charges {
+    /// The epoch that was charged last, and how much.
     paid: Option<(u64, Event)>,
 }
 
@@ -22,19 +23,18 @@ impl Charges {
         Charges::default()
     }
 
-    /// Continues at `next_step` after steps that were all charged, the last of which released `last`.
+    /// Continues at `next_step` after steps that were all paid for, by a ledger whose last charge was `last`.
     pub fn resumed_at(sampler: &dyn Sampler, next_step: u64, last: Event) -> Charges {
         Charges { paid: next_step.checked_sub(1).map(|step| (step / sampler.period(), last)) }
     }
 
     /// What this step adds to the ledger; `None` if its epoch is paid.
     pub fn charge(&mut self, sampler: &dyn Sampler, step: u64, event: Event) -> Option<Event> {
-        let now = (step / sampler.period(), event);
+        let now = (step / sampler.period(), sampler.amplify(event));
         if sampler.period() > 1 && self.paid.as_ref() == Some(&now) {
             return None;
         }
-        let charge = sampler.amplify(now.1.clone());
-        self.paid = Some(now);
-        Some(charge)
+        self.paid = Some(now.clone());
+        Some(now.1)
     }
 }

@@ -4,6 +4,7 @@ use super::choices::{ClipRule, Noise, SamplerChoice};
 use super::clock;
 use super::ledger::{Ledger, Preparation};
 use super::plan::Plan;
+use super::validation::Validation;
 use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::attacker::{Attack, best_attacks};
@@ -21,6 +22,13 @@ const NOT_COVERED: [&str; 4] = [
 
 /// The assumption behind no epsilon at all.
 const NO_PROOF: &str = "no accountant proves a finite epsilon";
+
+/// Whose argument holds for noise that follows earlier releases.
+const FILTER: &str = "rdp_filter";
+
+/// What has to hold for it.
+const FILTER_ASSUMPTION: &str =
+    "noise and length may depend on earlier releases; the budget was fixed in advance.";
 
 /// What to tell whoever reads a certificate of a run with a seed.
 pub const REPRODUCIBLE: &str = "reproducible: the noise is known to whoever knows the seed";
@@ -128,6 +136,9 @@ pub struct Certificate {
     /// Releases of all records before the first step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparations: Vec<Preparation>,
+    /// What lowered the noise on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
     /// Whether the noise follows from a seed.
     pub reproducible: bool,
     /// What that means.
@@ -142,9 +153,22 @@ pub struct Certificate {
 impl Certificate {
     /// Prices what was spent.
     pub fn new(plan: &Plan, ledger: &Ledger, steps: u64, status: Status) -> Certificate {
-        let (recipe, spent) = (&plan.recipe, &ledger.total());
-        let quotes = Quotes::ask(spent, plan.adjacency, recipe.delta);
-        let best = quotes.best();
+        let recipe = &plan.recipe;
+        let spent = ledger.total();
+        // What follows from earlier releases has the price of its budget, not that of the noise it happened to take (R7).
+        let filtered = recipe.epsilon.filter(|_| plan.filter_order.is_some());
+        let budget = filtered.map(|epsilon| Event::ApproximateDp { epsilon, delta: recipe.delta });
+        let (proved, epsilon) = match filtered {
+            Some(epsilon) => (Some((epsilon, FILTER, FILTER_ASSUMPTION)), BTreeMap::new()),
+            None => {
+                let quotes = Quotes::ask(&spent, plan.adjacency, recipe.delta);
+                let proved = quotes.best().map(|quote| {
+                    (quote.price.epsilon, quote.accountant.name(), quote.accountant.assumption())
+                });
+                (proved, quotes.by_name().collect())
+            }
+        };
+        let (accountant, assumption) = proved.map_or(("none", NO_PROOF), |(_, name, why)| (name, why));
         let reproducible = recipe.seed.is_some();
         Certificate {
             format: 1,
@@ -156,16 +180,17 @@ impl Certificate {
             mode: recipe.mode,
             claimed: plan.claimed,
             proved: Proved {
-                epsilon: best.map(|quote| quote.price.epsilon),
+                epsilon: proved.map(|(epsilon, ..)| epsilon),
                 delta: recipe.delta,
-                accountant: best.map_or("none", |quote| quote.accountant.name()).to_string(),
-                assumption: best.map_or(NO_PROOF, |quote| quote.accountant.assumption()).to_string(),
+                accountant: accountant.to_string(),
+                assumption: assumption.to_string(),
             },
             measured: None,
             adjacency: plan.adjacency,
             delta: recipe.delta,
-            epsilon: quotes.by_name().collect(),
-            attacker: best_attacks(spent, plan.adjacency, &[0.001, 0.01, 0.1]).unwrap_or_default(),
+            epsilon,
+            attacker: best_attacks(budget.as_ref().unwrap_or(&spent), plan.adjacency, &[0.001, 0.01, 0.1])
+                .unwrap_or_default(),
             steps,
             sampler: SamplerUsed {
                 kind: recipe.sampler,
@@ -184,10 +209,11 @@ impl Certificate {
                 },
             },
             preparations: ledger.preparations(),
+            validation: recipe.validation,
             reproducible,
             warning: reproducible.then(|| REPRODUCIBLE.to_string()),
             not_covered: NOT_COVERED.map(String::from).to_vec(),
-            events: spent.clone(),
+            events: spent,
         }
     }
 

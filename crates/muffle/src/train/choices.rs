@@ -90,6 +90,15 @@ impl SamplerChoice {
         }
     }
 
+    /// The probability that a record takes part in a step, near the one asked for: an epoch that deals out every record once has
+    /// a whole number of steps.
+    pub fn sample_rate(self, wanted: f64) -> f64 {
+        match self {
+            SamplerChoice::Poisson | SamplerChoice::FixedSize => wanted.min(1.0),
+            SamplerChoice::Reshuffled | SamplerChoice::BallsAndBins => 1.0 / (1.0 / wanted).round().max(1.0),
+        }
+    }
+
     /// The sampler for `records` records of which about one in `1/sample_rate` takes part in a step.
     pub fn sampler(self, key: &Key, records: usize, sample_rate: f64) -> Box<dyn Sampler> {
         let batches = (1.0 / sample_rate).round().max(1.0) as usize;

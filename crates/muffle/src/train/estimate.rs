@@ -26,6 +26,7 @@ const TIMED: u32 = 3;
 pub fn estimate(plan: &Plan) -> Result<Estimate> {
     let mut plan = plan.clone();
     (plan.sample_rate, plan.recipe.sampler) = (1.0, SamplerChoice::FixedSize);
+    plan.recipe.validation = None;
     let dataset = made_up(&plan)?;
     let mut session = Session::new(&plan, &dataset, Key::from_seed(0))?;
     session.advance()?;

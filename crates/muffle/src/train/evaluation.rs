@@ -54,6 +54,15 @@ impl Evaluator {
         Ok(())
     }
 
+    /// How many records of a view are classified correctly.
+    pub fn correct(&mut self, parameters: &[f32], view: &View) -> Result<u64> {
+        let mut correct = 0;
+        self.for_each(parameters, view, |index, outputs| {
+            correct += u64::from(predicted(outputs) == view.label(index) as usize);
+        })?;
+        Ok(correct)
+    }
+
     /// Accuracy and loss.
     pub fn evaluate(&mut self, parameters: &[f32], view: &View) -> Result<Evaluation> {
         let (mut correct, mut loss) = (0u64, 0.0);

@@ -40,6 +40,8 @@ pub enum Access {
     Method,
     /// Steps of training.
     Steps,
+    /// A count of correct validation records, between two steps.
+    Validation,
 }
 
 /// The ledger of a run: a file that only grows, one line for each charge.
@@ -116,7 +118,8 @@ impl Ledger {
 
     /// What was paid for before the first step.
     pub fn preparations(&self) -> Vec<Preparation> {
-        let before = self.entries.iter().filter(|entry| entry.purpose != Access::Steps);
+        let purposes = [Access::PrincipalComponents, Access::Method];
+        let before = self.entries.iter().filter(|entry| purposes.contains(&entry.purpose));
         before.map(|entry| Preparation { purpose: entry.purpose, event: entry.event.clone() }).collect()
     }
 
@@ -129,6 +132,22 @@ impl Ledger {
     pub fn paid_steps(&self) -> u64 {
         let steps = self.entries.iter().filter(|entry| entry.purpose == Access::Steps);
         steps.map(|entry| entry.to).max().unwrap_or(0)
+    }
+
+    /// The last charge for steps.
+    pub fn last_step_charge(&self) -> Option<&Event> {
+        self.entries.iter().rev().filter(|entry| entry.purpose == Access::Steps).find_map(|entry| {
+            let Event::Compose { events } = &entry.event else { return Some(&entry.event) };
+            events.last().map(|event| match event {
+                Event::Repeat { event, .. } => event,
+                event => event,
+            })
+        })
+    }
+
+    /// Whether the validation after this many steps was paid for.
+    pub fn has_validation_after(&self, step: u64) -> bool {
+        self.entries.iter().any(|entry| entry.purpose == Access::Validation && entry.from == step)
     }
 
     /// Everything that was paid, in order.

@@ -23,6 +23,7 @@ mod run_folder;
 mod self_check;
 mod session;
 mod trained;
+pub mod validation;
 
 pub use certificate::{Certificate, Status};
 pub use error::{Result, TrainError};

@@ -8,9 +8,11 @@ use crate::data::{Dataset, Visibility};
 use crate::methods::{self, Blueprint, Entry, Method, Mode, Parameters};
 use crate::noise::Key;
 use crate::sampler::{Charges, Sampler};
+use muffle_accounting::budget::Budget;
 use muffle_accounting::calibrate::{self, Target};
 use muffle_accounting::pld::Pld;
-use muffle_accounting::{Accountant, AccountingError, Adjacency, Event};
+use muffle_accounting::rdp::{Rdp, best_order};
+use muffle_accounting::{Accountant, AccountingError, Adjacency, Composition, Event};
 use muffle_nn::shape::Shape;
 use muffle_nn::{ModelDescription, Network, models};
 use std::ops::Range;
@@ -38,6 +40,8 @@ pub struct Plan {
     pub method: &'static Entry,
     /// What the paper's argument gives for a form that is not proved.
     pub claimed: Option<f64>,
+    /// The order of the filter that stops a run whose noise follows what it released (R7).
+    pub filter_order: Option<f64>,
 }
 
 /// What a record looks like to a plan, without the records.
@@ -100,8 +104,9 @@ impl Plan {
         if !recipe.private && method.name != "dp-sgd" {
             return Err(TrainError::Plan("private = false goes with method = \"dp-sgd\"".to_string()));
         }
+        let training = check_held_out(&recipe, adjacency)? * records as f64;
         let mut plan = Plan {
-            sample_rate: recipe.batch_size as f64 / records as f64,
+            sample_rate: recipe.sampler.sample_rate(recipe.batch_size as f64 / training),
             steps: 0,
             noise_multiplier: 0.0,
             adjacency,
@@ -109,6 +114,7 @@ impl Plan {
             network,
             method,
             claimed: None,
+            filter_order: None,
             recipe: recipe.clone(),
         };
         plan.clip_factor(0)?;
@@ -155,11 +161,28 @@ impl Plan {
             adjacency: self.adjacency,
         });
         let method = self.build_method()?;
-        let total = |noise: f64, steps: u64| self.run_cost(&*method, &*sampler, noise, steps);
+        let filtered = recipe.validation.is_some() || method.adaptive();
+        let published = recipe.mode == Mode::AsPublished;
+        let accountant: &dyn Accountant = match published {
+            _ if filtered => &Rdp,
+            true => method.accountant(recipe.sampler),
+            false => &Pld,
+        };
+        let total = |noise: f64, steps: u64| match published {
+            // What a paper claims is the price of its steps; no paper here counts its principal components.
+            true => self.steps_cost(&*method, &*sampler, noise, 0..steps),
+            false => self.run_cost(&*method, &*sampler, noise, steps),
+        };
+        // An epoch of a sampler that deals out every record once is paid as a whole.
+        let period = sampler.period();
+        let affordable = |noise: f64, target: &Target| {
+            let found =
+                calibrate::steps(accountant, target, |periods| total(noise, periods.saturating_mul(period)));
+            found.map(|found| found.value * period).map_err(|error| unaffordable(error, target))
+        };
         let (noise, steps) = match (noise, given, target) {
-            (Some(noise), Some(steps), None) => (noise, steps),
-            (Some(noise), Some(steps), Some(target)) => {
-                let price = Pld.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon;
+            (Some(noise), Some(steps), Some(target)) if !filtered => {
+                let price = accountant.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon;
                 if price > target.epsilon {
                     return Err(TrainError::Plan(format!(
                         "{steps} steps with noise_multiplier = {noise} cost epsilon {price:.4}, above the limit \
@@ -169,14 +192,12 @@ impl Plan {
                 }
                 (noise, steps)
             }
+            (Some(noise), Some(steps), _) => (noise, steps),
             (None, Some(steps), Some(target)) => {
-                let found = calibrate::noise_multiplier(&Pld, &target, |noise| total(noise, steps));
+                let found = calibrate::noise_multiplier(accountant, &target, |noise| total(noise, steps));
                 (found.map_err(|error| unaffordable(error, &target))?.value, steps)
             }
-            (Some(noise), None, Some(target)) if noise > 0.0 => {
-                let found = calibrate::steps(&Pld, &target, |steps| total(noise, steps));
-                (noise, found.map_err(|error| unaffordable(error, &target))?.value)
-            }
+            (Some(noise), None, Some(target)) if noise > 0.0 => (noise, affordable(noise, &target)?),
             (_, None, _) => {
                 return Err(TrainError::Plan("the length is missing: set steps or epochs".to_string()));
             }
@@ -187,13 +208,30 @@ impl Plan {
                 ));
             }
         };
-        if recipe.mode == Mode::AsPublished {
-            let accountant = method.accountant(recipe.sampler);
+        if filtered {
+            let target = target.filter(|_| !published).ok_or_else(|| {
+                TrainError::Plan(
+                    "noise that follows what was released needs a budget that is fixed in advance: set epsilon, with \
+                     mode = \"sound\" and private = true"
+                        .to_string(),
+                )
+            })?;
+            // A filter is best at the order of the run that spends the whole budget.
+            let whole = Composition::of(&total(noise, affordable(noise, &target)?))?;
+            self.filter_order = Some(best_order(&whole, self.adjacency, recipe.delta)?.0);
+        } else if published {
             self.claimed =
                 Some(accountant.epsilon(&total(noise, steps), self.adjacency, recipe.delta)?.epsilon);
         }
         (self.noise_multiplier, self.steps) = (noise, steps);
         Ok(())
+    }
+
+    /// The budget of a run whose noise follows what it released; `None` if the noise is fixed in advance.
+    pub fn filter(&self) -> Result<Option<Budget>> {
+        let (Some(order), Some(epsilon)) = (self.filter_order, self.recipe.epsilon) else { return Ok(None) };
+        let target = Target { epsilon, delta: self.recipe.delta, adjacency: self.adjacency };
+        Ok(Some(Budget::adaptive(target, order)?))
     }
 
     /// The sampler of a run on this many records.
@@ -205,9 +243,21 @@ impl Plan {
     pub fn time(&self, step: u64) -> u64 {
         match self.recipe.schedule_unit {
             TimeUnit::Step => step,
-            // A product that should be whole may fall short by one rounding.
-            TimeUnit::Epoch => (step as f64 * self.sample_rate + 1e-9).floor() as u64,
+            TimeUnit::Epoch => self.epochs(step),
         }
+    }
+
+    /// Whole passes over the data in this many steps.
+    pub fn epochs(&self, step: u64) -> u64 {
+        // A product that should be whole may fall short by one rounding.
+        (step as f64 * self.sample_rate + 1e-9).floor() as u64
+    }
+
+    /// Whether the model is checked on validation records after this many steps.
+    pub fn checked_after(&self, step: u64) -> bool {
+        let epochs = self.epochs(step);
+        let check = self.recipe.validation.is_some_and(|validation| validation.checked_after(epochs));
+        check && self.epochs(step - 1) < epochs
     }
 
     /// The factor on all thresholds at a step.
@@ -242,9 +292,9 @@ impl Plan {
         self.recipe.noise_schedule.as_ref().map_or(1.0, |schedule| schedule.at(self.time(step)))
     }
 
-    /// What a step is charged for, before sampling: its release, or the claim of a form that is not proved.
-    pub fn event(&self, method: &dyn Method, step: u64) -> Event {
-        self.claim().unwrap_or_else(|| method.event(self.noise_multiplier_at(step)))
+    /// What a step with this noise is charged for, before sampling: its release, or the claim of a form that is not proved.
+    pub fn event(&self, method: &dyn Method, noise_multiplier: f64) -> Event {
+        self.claim().unwrap_or_else(|| method.event(noise_multiplier))
     }
 
     /// What stands in the ledger for a form that is not proved.
@@ -271,7 +321,7 @@ impl Plan {
         Some(Preparation { purpose: Access::Method, event: method.preparation()? })
     }
 
-    /// What the whole run costs.
+    /// What the whole run costs; if its noise follows what was released, what it would cost with the noise it begins with.
     pub fn total_cost(&self) -> Result<Event> {
         let sampler = self.sampler(&Key::from_seed(0), self.recipe.records.unwrap_or_default() as usize);
         Ok(self.run_cost(&*self.build_method()?, &*sampler, self.noise_multiplier, self.steps))
@@ -281,6 +331,8 @@ impl Plan {
         let preparations = self.principal_components().into_iter().chain(self.method_preparation(method));
         let mut total = Event::compose(preparations.map(|preparation| preparation.event));
         total.append(self.steps_cost(method, sampler, noise, 0..steps));
+        let checks = self.recipe.validation.and_then(|validation| validation.cost(self.epochs(steps)));
+        checks.into_iter().for_each(|checks| total.append(checks));
         total
     }
 
@@ -330,6 +382,25 @@ fn nominal_records(recipe: &Recipe, data: &DataShape, adjacency: Adjacency) -> R
              which takes their number as public"
                 .to_string(),
         )),
+    }
+}
+
+/// The share of the records that is trained on, if the rest can be held out.
+fn check_held_out(recipe: &Recipe, adjacency: Adjacency) -> Result<f64> {
+    let share = recipe.validation.map_or(0.0, |validation| validation.share());
+    let refuse =
+        |reason: &str| Err(TrainError::Plan(format!("validation.records.kind = \"held-out\": {reason}")));
+    match (recipe.sampler, adjacency) {
+        _ if share == 0.0 => Ok(1.0),
+        (SamplerChoice::FixedSize, _) => refuse(
+            "a sample of fixed size needs the exact number of the records that are left, which is not public; take \
+             another sampler",
+        ),
+        (SamplerChoice::Reshuffled, Adjacency::ReplaceOne) => refuse(
+            "a record that is replaced can change sides, and then all batches of a shuffle change; set adjacency = \
+             \"zero_out\" or sampler = \"balls-and-bins\"",
+        ),
+        _ => Ok(1.0 - share),
     }
 }
 

@@ -5,6 +5,7 @@ use super::choices::{
 };
 use super::error::{Result, TrainError};
 use super::keys;
+use super::validation::Validation;
 use crate::methods::Mode;
 use crate::schedule::Schedule;
 use muffle_accounting::Adjacency;
@@ -98,6 +99,9 @@ pub struct Recipe {
     /// A factor on the noise multiplier, fixed in advance; a calibrated schedule is scaled as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_schedule: Option<Schedule>,
+    /// Lowers the noise where the accuracy on validation records stands still; `epsilon` is then the budget of a filter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
 
     /// What becomes of a released gradient.
     #[serde(default)]
@@ -229,6 +233,9 @@ impl Recipe {
                     "(0, infinity)",
                 );
             }
+        }
+        if let Some(validation) = self.validation {
+            validation.check()?;
         }
         self.clip.check()?;
         self.noise.check(&self.clip)?;

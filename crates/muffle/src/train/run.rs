@@ -14,6 +14,7 @@ use super::session::Session;
 use crate::data::Dataset;
 use crate::noise::Key;
 use crate::sampler::Charges;
+use muffle_accounting::budget::{Budget, BudgetError};
 use muffle_accounting::calibrate::{self, Target};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, AccountingError, Event};
@@ -55,7 +56,7 @@ pub struct Summary {
     pub certificate: Certificate,
     /// Steps taken, in all processes.
     pub steps: u64,
-    /// Steps of the recipe that the budget no longer allowed after an interruption.
+    /// Steps of the recipe that the budget did not allow: after an interruption, or because a filter ended the run.
     pub steps_lost: u64,
     /// Records a second in this process: everything between two steps is included, tests of the model are not.
     pub examples_per_s: f64,
@@ -128,6 +129,10 @@ struct Run<'a> {
     session: Session<'a>,
     ledger: &'a mut Ledger,
     charges: Charges,
+    /// Ends a run whose noise follows what it released.
+    filter: Option<Budget>,
+    /// The first step of this process.
+    first: u64,
     /// One past the last step that the budget allows.
     last: u64,
     begun: Instant,
@@ -146,14 +151,20 @@ impl<'a> Run<'a> {
         session: Session<'a>,
         ledger: &'a mut Ledger,
     ) -> Result<Run<'a>> {
-        let paid = ledger.paid_steps();
-        let charges = match paid.checked_sub(1) {
+        let charges = match ledger.last_step_charge() {
             Some(last) if plan.recipe.seed.is_some() => {
-                Charges::resumed_at(session.sampler(), paid, session.event(last))
+                Charges::resumed_at(session.sampler(), ledger.paid_steps(), last.clone())
             }
             _ => Charges::new(),
         };
-        let last = affordable(plan, &session, ledger)?;
+        let mut filter = plan.filter()?;
+        let last = match &mut filter {
+            Some(filter) => {
+                filter.recall(&ledger.total())?;
+                plan.steps
+            }
+            None => affordable(plan, &session, ledger)?,
+        };
         let now = Instant::now();
         let progress = Progress {
             step: session.step(),
@@ -166,9 +177,11 @@ impl<'a> Run<'a> {
         Ok(Run {
             folder,
             plan,
+            first: session.step(),
             session,
             ledger,
             charges,
+            filter,
             last,
             begun: now,
             tested: Duration::ZERO,
@@ -186,10 +199,14 @@ impl<'a> Run<'a> {
         let mut checkpoint_due = Instant::now() + between;
         while self.session.step() < self.last && !stop.load(Ordering::Relaxed) {
             let begin = self.session.step();
-            let end = (begin + block).min(self.last).min(self.next_evaluation());
+            let wanted = (begin + block).min(self.last).min(self.next_evaluation());
             let clock = Instant::now();
-            self.pay(begin, end)?;
+            let end = self.pay(begin, wanted.min(self.session.noise_known_until()))?;
+            if end == begin {
+                break;
+            }
             self.take(end)?;
+            self.check()?;
             let step_time = clock.elapsed() / (end - begin) as u32;
             let paid_ahead = BLOCK.min(between).as_secs_f64();
             block = (paid_ahead / step_time.as_secs_f64().max(1e-9)).clamp(1.0, 1e6) as u64;
@@ -212,21 +229,58 @@ impl<'a> Run<'a> {
         self.finish()
     }
 
-    /// Writes the cost of steps to the disk.
-    fn pay(&mut self, begin: u64, end: u64) -> Result<()> {
+    /// Writes the cost of steps to the disk, and returns one past the last that is paid for: a filter may allow fewer.
+    fn pay(&mut self, begin: u64, end: u64) -> Result<u64> {
         // The same seed gives the same release: it is paid for already.
         let begin = if self.plan.recipe.seed.is_some() { begin.max(self.ledger.paid_steps()) } else { begin };
         if begin >= end {
-            return Ok(());
+            return Ok(end);
         }
-        let mut event = Event::compose([]);
-        for step in begin..end {
-            let release = self.session.event(step);
-            if let Some(charge) = self.charges.charge(self.session.sampler(), step, release) {
+        let (mut event, mut paid) = (Event::compose([]), begin);
+        while paid < end {
+            let release = self.session.event(paid);
+            if let Some(charge) = self.charges.charge(self.session.sampler(), paid, release) {
+                if !self.allows(&charge)? {
+                    self.last = paid;
+                    break;
+                }
                 event.append(charge);
             }
+            paid += 1;
         }
-        self.ledger.charge(Entry { purpose: Access::Steps, from: begin, to: end, event })
+        if paid > begin {
+            self.ledger.charge(Entry { purpose: Access::Steps, from: begin, to: paid, event })?;
+        }
+        Ok(paid)
+    }
+
+    /// Asks the filter, if there is one; what it allows is spent. Where it refuses, the run ends.
+    fn allows(&mut self, charge: &Event) -> Result<bool> {
+        match self.filter.as_mut().map_or(Ok(()), |filter| filter.spend(charge)) {
+            Ok(()) => Ok(true),
+            Err(BudgetError::Exceeded { .. }) => Ok(false),
+            Err(BudgetError::Accounting(error)) => Err(error.into()),
+        }
+    }
+
+    /// Checks the model on validation records where that is due, which is paid for first.
+    fn check(&mut self) -> Result<()> {
+        let step = self.session.step();
+        if step >= self.last {
+            return Ok(());
+        }
+        let cost = self.session.check_event();
+        let again = self.plan.recipe.seed.is_some() && self.ledger.has_validation_after(step);
+        if let Some(event) = cost.clone().filter(|_| !again) {
+            if !self.allows(&event)? {
+                self.last = step;
+                return Ok(());
+            }
+            self.ledger.charge(Entry { purpose: Access::Validation, from: step, to: step, event })?;
+        }
+        let event = self.session.check()?;
+        assert_eq!(event, cost, "the check after step {step} cost something else than was paid");
+        Ok(())
     }
 
     /// Takes steps that are paid for.
@@ -253,8 +307,12 @@ impl<'a> Run<'a> {
     }
 
     fn price(&mut self) -> Result<()> {
-        let price = Pld.epsilon(&self.ledger.total(), self.plan.adjacency, self.plan.recipe.delta)?;
-        (self.progress.epsilon, self.priced) = (price.epsilon, Instant::now());
+        let epsilon = match (&self.filter, self.plan.recipe.epsilon) {
+            // The odometer holds at all times at once, the budget at the end.
+            (Some(filter), Some(budget)) => filter.spent()?.epsilon.min(budget),
+            _ => Pld.epsilon(&self.ledger.total(), self.plan.adjacency, self.plan.recipe.delta)?.epsilon,
+        };
+        (self.progress.epsilon, self.priced) = (epsilon, Instant::now());
         Ok(())
     }
 
@@ -301,6 +359,11 @@ impl<'a> Run<'a> {
             muffle_nn::weights::save(&model, &self.plan.network, description, self.session.result())?;
         }
         self.folder.write("privacy.json", certificate.to_json())?;
+        if finished && steps > self.first && !self.progress.evaluated {
+            // A filter ends a run where no measurement was planned.
+            self.measure()?;
+            self.progress.evaluated = true;
+        }
         let test = match self.progress.test.filter(|_| self.progress.evaluated) {
             Some(test) => test,
             None => self.session.evaluate()?,

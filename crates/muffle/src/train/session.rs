@@ -3,6 +3,7 @@
 use super::error::Result;
 use super::evaluation::{Evaluation, Evaluator};
 use super::plan::Plan;
+use super::validation::{Watch, hold_out};
 use crate::State;
 use crate::data::{Dataset, Views};
 use crate::mechanism::Mechanism;
@@ -32,6 +33,10 @@ pub struct Session<'a> {
     key: Key,
     engine: Engine,
     evaluator: Evaluator,
+    /// Positions of the records that are trained on, where some are held out.
+    training: Option<Vec<usize>>,
+    held_out: Vec<usize>,
+    watch: Option<Watch>,
     sampler: Box<dyn Sampler>,
     method: Box<dyn Method>,
     mechanism: Mechanism,
@@ -49,10 +54,22 @@ impl<'a> Session<'a> {
         let method = plan.build_method()?;
         let options =
             Options { threads: recipe.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };
+        let share = recipe.validation.map_or(0.0, |validation| validation.share());
+        let (training, held_out) = match share > 0.0 {
+            true => {
+                let (training, held_out) = hold_out(&dataset.train(), share);
+                (Some(training), held_out)
+            }
+            false => (None, Vec::new()),
+        };
+        let records = training.as_ref().map_or(dataset.train().split().len(), Vec::len);
         Ok(Session {
             engine: Engine::new(plan.network.clone(), options)?,
             evaluator: Evaluator::new(plan.network.clone(), recipe.threads)?,
-            sampler: plan.sampler(&key, dataset.train().split().len()),
+            sampler: plan.sampler(&key, records),
+            training,
+            held_out,
+            watch: recipe.validation.map(Watch::new),
             optimizer: recipe.optimizer.optimizer(parameters.len()),
             average: recipe.moving_average.map(|decay| MovingAverage::new(&parameters, decay)),
             parameters,
@@ -74,9 +91,56 @@ impl<'a> Session<'a> {
         &*self.sampler
     }
 
-    /// What a step is charged for, before sampling.
+    /// What a step is charged for, before sampling. It is known for steps before
+    /// [`noise_known_until`](Session::noise_known_until).
     pub fn event(&self, step: u64) -> Event {
-        self.plan.event(&*self.method, step)
+        self.plan.event(&*self.method, self.noise_multiplier(step))
+    }
+
+    fn noise_multiplier(&self, step: u64) -> f64 {
+        self.plan.noise_multiplier_at(step) * self.watch.map_or(1.0, |watch| watch.factor())
+    }
+
+    /// One past the last step whose noise is known by now.
+    pub fn noise_known_until(&self) -> u64 {
+        match self.watch {
+            _ if self.method.adaptive() => self.step() + 1,
+            Some(_) => {
+                (self.step() + 1..).find(|&step| self.plan.checked_after(step)).expect("epochs do not end")
+            }
+            None => u64::MAX,
+        }
+    }
+
+    /// What the check on validation records costs that is due now; `None` if none is due, or if it is free.
+    pub fn check_event(&self) -> Option<Event> {
+        let due = self.step() > 0 && self.plan.checked_after(self.step());
+        self.plan.recipe.validation.filter(|_| due)?.event()
+    }
+
+    /// Checks the model on validation records, if that is due now: the noise may fall. Returns what it cost.
+    pub fn check(&mut self) -> Result<Option<Event>> {
+        let (plan, dataset) = (self.plan, self.dataset);
+        let step = self.step();
+        let (Some(mut watch), Some(rule)) = (self.watch, plan.recipe.validation) else { return Ok(None) };
+        if step == 0 || !plan.checked_after(step) {
+            return Ok(None);
+        }
+        let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
+        let (accuracy, event) = match rule.noise_multiplier() {
+            None => (self.evaluator.evaluate(parameters, &dataset.test())?.accuracy as f32, None),
+            Some(noise_multiplier) => {
+                let held_out = dataset.train().select(&self.held_out[..]);
+                let correct = self.evaluator.correct(parameters, &held_out)?;
+                let (correct, event) = self.mechanism.release_number(correct, noise_multiplier);
+                // The number of records that are held out is private; this one is not (R2).
+                let expected = rule.share() * plan.recipe.records.unwrap_or_default() as f64;
+                (correct / expected as f32, Some(event))
+            }
+        };
+        watch.note(accuracy, plan.epochs(step));
+        self.watch = Some(watch);
+        Ok(event)
     }
 
     /// The method.
@@ -95,7 +159,11 @@ impl<'a> Session<'a> {
         let (step, recipe) = (self.mechanism.next_step(), &plan.recipe);
         // Randomness inside layers and of views: a stream of its own.
         let seed = Uniform::new(&self.key, Stream::new(Purpose::Data, step)).bits();
-        let records = self.sampler.draw(step);
+        let mut records = self.sampler.draw(step);
+        if let Some(training) = &self.training {
+            records.iter_mut().for_each(|record| *record = training[*record]);
+        }
+        let noise_multiplier = self.noise_multiplier(step);
         let drawn = records.len();
         let views = recipe.augmentation.views;
         let view = dataset.train().select(records);
@@ -108,7 +176,7 @@ impl<'a> Session<'a> {
             examples: &batch,
             loss: Loss::SoftmaxCrossEntropy,
             seed,
-            noise_multiplier: plan.noise_multiplier_at(step),
+            noise_multiplier,
             clip_factor: plan.clip_factor(step)?,
             claim: plan.claim(),
         })?;
@@ -139,6 +207,9 @@ impl<'a> Session<'a> {
         };
         add("optimizer", self.optimizer.state());
         add("method", self.method.state());
+        if let Some(watch) = &self.watch {
+            add("validation", watch.state());
+        }
         if let Some(average) = &self.average {
             add("average", average.state());
         }
@@ -157,6 +228,9 @@ impl<'a> Session<'a> {
         restore(state, "parameters", &mut self.parameters)?;
         self.optimizer.restore(&part("optimizer"))?;
         self.method.restore(&part("method"))?;
+        if let Some(watch) = &mut self.watch {
+            watch.restore(&part("validation"))?;
+        }
         if let Some(average) = &mut self.average {
             average.restore(&part("average"))?;
         }

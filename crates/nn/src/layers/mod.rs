@@ -11,6 +11,7 @@ pub mod depthwise_conv2d;
 pub mod dropout;
 pub mod embedding;
 pub mod flatten;
+pub mod fusion;
 pub mod global_average_pool;
 mod gram;
 pub mod group_norm;

@@ -8,26 +8,47 @@ use crate::model_file::ModelDescription;
 use crate::shape::Shape;
 
 /// What a search may put on an edge. It may also put nothing there; such edges are left out.
-#[derive(Clone, Copy)]
-enum Operation {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operation {
     /// Largest of 3 x 3.
     Pool,
+    /// Mean of 3 x 3.
+    Mean,
     /// The value itself.
     Skip,
-    /// Depthwise 3 x 3 convolution, normalisation, activation.
-    Conv(Activation),
+    /// Depthwise 3 x 3 convolution, normalisation, and an activation if there is one.
+    Conv(Option<Activation>),
 }
 
-use Operation::{Pool, Skip};
+use Operation::{Mean, Pool, Skip};
 
-const RELU: Operation = Operation::Conv(Activation::Relu);
-const SELU: Operation = Operation::Conv(Activation::Selu);
-const TANH: Operation = Operation::Conv(Activation::Tanh);
+const RELU: Operation = Operation::Conv(Some(Activation::Relu));
+const SELU: Operation = Operation::Conv(Some(Activation::Selu));
+const TANH: Operation = Operation::Conv(Some(Activation::Tanh));
+
+/// Everything that may be on an edge.
+///
+/// # Source
+/// Cheng et al. 2022, the released code.
+pub const OPERATIONS: [Operation; 9] = [
+    Pool,
+    Mean,
+    Skip,
+    RELU,
+    SELU,
+    TANH,
+    Operation::Conv(None),
+    Operation::Conv(Some(Activation::Hardtanh)),
+    Operation::Conv(Some(Activation::Sigmoid)),
+];
+
+/// Nodes of a cell behind its input.
+pub const NODES: usize = 5;
 
 /// Operations with the nodes they lead from and to.
-type Genotype = &'static [(Operation, usize, usize)];
+pub type Genotype = [(Operation, usize, usize)];
 
-const MNIST: Genotype = &[
+const MNIST: &Genotype = &[
     (SELU, 0, 1),
     (TANH, 0, 2),
     (Skip, 1, 2),
@@ -41,7 +62,7 @@ const MNIST: Genotype = &[
     (RELU, 4, 5),
 ];
 
-const CIFAR: Genotype = &[
+const CIFAR: &Genotype = &[
     (SELU, 0, 1),
     (Pool, 0, 2),
     (SELU, 1, 2),
@@ -66,9 +87,18 @@ fn normalised(name: &str, channels: usize, kernel: usize) -> Entry {
     sequential(name, layers)
 }
 
+fn mean_pool() -> LayerConfig {
+    LayerConfig::AveragePool {
+        kernel: Extent::Square(3),
+        stride: Some(Extent::Square(1)),
+        padding: Extent::Square(1),
+    }
+}
+
 fn edge((operation, from, to): (Operation, usize, usize), channels: usize) -> Edge {
     let layers = match operation {
         Pool => vec![max_pool(3, 1, 1).into()],
+        Mean => vec![mean_pool().into()],
         Skip => vec![],
         Operation::Conv(activation) => {
             let depthwise = LayerConfig::Conv2d {
@@ -79,25 +109,36 @@ fn edge((operation, from, to): (Operation, usize, usize), channels: usize) -> Ed
                 groups: channels,
                 bias: false,
             };
-            vec![sequential("op", vec![depthwise.into(), norm().into(), activation.into()])]
+            let mut layers = vec![depthwise.into(), norm().into()];
+            layers.extend(activation.map(Entry::from));
+            vec![sequential("op", layers)]
         }
     };
     Edge { from, to, layers }
 }
 
-fn cell(genotype: Genotype, channels: usize) -> Entry {
+fn cell(genotype: &Genotype, channels: usize) -> Entry {
     let graph = Graph {
         edges: genotype.iter().map(|&step| edge(step, channels)).collect(),
-        outputs: (1..=5).collect(),
+        outputs: (1..=NODES).collect(),
     };
     let layers = vec![normalised("preprocess1", channels, 1), Entry::named("_ops", Piece::Graph(graph))];
     Piece::Sequential(layers).into()
 }
 
-fn network(input: Shape, genotype: Genotype, channels: [usize; 3], head: Activation) -> ModelDescription {
+/// A network of three cells, each followed by a pool.
+///
+/// Every node of a cell needs an edge that leads to it; the channels have to be multiples of eight.
+pub fn network(
+    input: Shape,
+    classes: usize,
+    genotype: &Genotype,
+    channels: [usize; 3],
+    head: Activation,
+) -> ModelDescription {
     let cells =
         channels.iter().flat_map(|&channels| [cell(genotype, channels), max_pool(2, 2, 0).into()]).collect();
-    let classifier = vec![dense(128).into(), head.into(), dense(10).into()];
+    let classifier = vec![dense(128).into(), head.into(), dense(classes).into()];
     ModelDescription {
         input,
         layers: vec![
@@ -117,7 +158,7 @@ fn network(input: Shape, genotype: Genotype, channels: [usize; 3], head: Activat
 /// names from the released code. The code draws convolutions with variance 2 / (9 · channels); here they start as
 /// PyTorch's.
 pub fn dpnas_mnist() -> ModelDescription {
-    network(Shape::image(1, 28, 28), MNIST, [32, 32, 64], Activation::Tanh)
+    network(Shape::image(1, 28, 28), 10, MNIST, [32, 32, 64], Activation::Tanh)
 }
 
 /// The cell found for CIFAR-10, three times.
@@ -125,5 +166,5 @@ pub fn dpnas_mnist() -> ModelDescription {
 /// # Source
 /// As for [`dpnas_mnist`].
 pub fn dpnas_cifar() -> ModelDescription {
-    network(Shape::image(3, 32, 32), CIFAR, [48, 96, 192], Activation::Selu)
+    network(Shape::image(3, 32, 32), 10, CIFAR, [48, 96, 192], Activation::Selu)
 }

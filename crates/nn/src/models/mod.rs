@@ -1,6 +1,6 @@
 //! The networks of the experiments, by name.
 
-mod dpnas;
+pub mod dpnas;
 mod googlenet;
 mod other;
 mod parts;
@@ -81,6 +81,18 @@ pub const MODELS: &[Model] = &[
         "icgc-2",
         small::icgc_2,
         "two convolutions and two dense layers for photographs",
+        "Ma, Kong, Huang 2023",
+    ),
+    model_entry(
+        "icgc-1-fused",
+        small::icgc_1_fused,
+        "two of icgc-1, fused by the variance of their probabilities",
+        "Ma, Kong, Huang 2023",
+    ),
+    model_entry(
+        "icgc-2-fused",
+        small::icgc_2_fused,
+        "two of icgc-2, fused by the variance of their probabilities",
         "Ma, Kong, Huang 2023",
     ),
     model_entry(

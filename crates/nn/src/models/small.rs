@@ -1,7 +1,7 @@
 //! Small convolutional networks for digits and small photographs.
 
 use super::parts::{average_pool, conv, dense, max_pool, unbiased_conv};
-use crate::config::{Entry, LayerConfig};
+use crate::config::{Entry, LayerConfig, Piece};
 use crate::layers::activation::Activation;
 use crate::model_file::ModelDescription;
 use crate::shape::Shape;
@@ -161,6 +161,27 @@ pub fn icgc_2() -> ModelDescription {
         Activation::Relu.into(),
         dense(10).into(),
     ])
+}
+
+/// Two networks of one kind, each with weights of its own, fused by the variance of their probabilities and trained by one loss.
+///
+/// # Source
+/// Ma, Kong, Huang 2023, adaptive weighted fusion.
+fn fused(network: ModelDescription) -> ModelDescription {
+    let branch = |name: &str| Entry::named(name, Piece::Sequential(network.layers.clone()));
+    let both = Piece::Concat(vec![branch("first"), branch("second")]);
+    let layers = vec![Entry::named("", both), LayerConfig::Fusion { separate: false }.into()];
+    ModelDescription { input: network.input, layers }
+}
+
+/// Two of [`icgc_1`], fused.
+pub fn icgc_1_fused() -> ModelDescription {
+    fused(icgc_1())
+}
+
+/// Two of [`icgc_2`], fused.
+pub fn icgc_2_fused() -> ModelDescription {
+    fused(icgc_2())
 }
 
 /// Four convolutions with overlapping mean pools.

@@ -1,0 +1,115 @@
+//! `muffle search`: a network that learns well under clipping and noise, found privately.
+
+use crate::CommandResult;
+use crate::train::{cores, stop_on_interrupt};
+use crate::words::in_words;
+use clap::Args;
+use muffle::data::{Search, load};
+use muffle::search::{Candidate, Settings, search};
+use muffle::train::certificate::REPRODUCIBLE;
+use muffle::train::recipes;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Search for a network of cells (DPNAS) under a budget: a model file, and a certificate of what the search cost.
+///
+/// Every candidate is trained privately on a part of the training records and judged by a noisy count of the others; the
+/// next one differs from the best so far in one edge of its cell. The budget covers all of them. Training the network that was
+/// found costs an epsilon of its own, and both add up.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle search mnist --epsilon 3 --set steps=60 --output found
+  muffle train mnist --model found/model.toml")]
+pub struct Arguments {
+    /// How a candidate is trained: a recipe by name (see `muffle recipes`) or a .toml file
+    #[arg(default_value = recipes::RECIPES[0].name)]
+    recipe: String,
+    /// Change a key of the recipe: steps=60, batch_size=1000
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// The budget of the whole search (default: the recipe's)
+    #[arg(long, value_name = "EPSILON")]
+    epsilon: Option<f64>,
+    /// Networks that are tried
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    candidates: u64,
+    /// Share of the training records that judges candidates
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
+    held_out: f64,
+    /// Epsilon of one judgement
+    #[arg(long, value_name = "EPSILON", default_value_t = 0.02)]
+    reward_epsilon: f64,
+    /// Channels of the three cells, multiples of eight
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', default_values_t = [16, 16, 32])]
+    channels: Vec<usize>,
+    /// Makes the search reproducible, and its noise known to whoever knows the seed
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Folder for model.toml, privacy.json and ledger.jsonl
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// One JSON object a line on standard output; the last is the result
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> CommandResult {
+    let mut settings = arguments.settings.clone();
+    settings.extend(arguments.epsilon.map(|epsilon| format!("epsilon={epsilon}")));
+    settings.extend(arguments.seed.map(|seed| format!("seed={seed}")));
+    let mut recipe = recipes::find(&arguments.recipe, &settings)?;
+    recipe.threads = Some(recipe.threads.unwrap_or_else(cores));
+    let Ok(channels) = <[usize; 3]>::try_from(arguments.channels.clone()) else {
+        return Err("--channels: there are three cells; give three numbers, for example 16,16,32".into());
+    };
+    let settings = Settings {
+        candidates: arguments.candidates,
+        share: arguments.held_out,
+        reward_epsilon: arguments.reward_epsilon,
+        channels,
+    };
+    let dataset = load(&recipe.data, &Search::new(arguments.data_dir.as_deref()))?;
+    let stop = stop_on_interrupt()?;
+    let mut show = |candidate: &Candidate| {
+        let Candidate { number, accuracy, best } = *candidate;
+        match arguments.json {
+            true => println!("{}", json!({ "candidate": number, "noisy_accuracy": accuracy, "best": best })),
+            false => eprintln!(
+                "candidate {number} of {}: {:.2} % (noisy){}",
+                arguments.candidates,
+                100.0 * accuracy,
+                if best { ", the best so far" } else { "" }
+            ),
+        }
+    };
+    let found = search(&arguments.output, &recipe, &settings, &dataset, &stop, &mut show)?;
+    let (certificate, model) = (&found.certificate, arguments.output.join("model.toml"));
+    if arguments.json {
+        println!(
+            "{}",
+            json!({
+                "model": model, "noisy_accuracy": found.accuracy, "epsilon": certificate.proved.epsilon,
+                "delta": certificate.delta, "adjacency": certificate.adjacency, "steps": certificate.steps,
+                "accountant": certificate.proved.accountant, "reproducible": certificate.reproducible,
+            })
+        );
+        return Ok(());
+    }
+    println!("accuracy  {:.2} % of the records held out (noisy)", 100.0 * found.accuracy);
+    println!(
+        "epsilon   {} at delta {}, {}, by {}, for the search alone",
+        certificate.proved.epsilon.map_or("infinite".to_string(), in_words),
+        certificate.delta,
+        certificate.adjacency,
+        certificate.proved.accountant
+    );
+    println!("model     {}", model.display());
+    if certificate.reproducible {
+        println!("{REPRODUCIBLE}");
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! Search for a network that learns well under clipping and noise, with every look at the records paid for.
+
+mod genotype;
+
+use crate::atomic_file;
+use crate::data::{Dataset, Records, Split};
+use crate::mechanism::Mechanism;
+use crate::methods::Mode;
+use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::train::choices::SamplerChoice;
+use crate::train::ledger::{Access, Entry, Ledger};
+use crate::train::validation::hold_out;
+use crate::train::{
+    Certificate, DataShape, Evaluator, ModelChoice, Plan, Recipe, Result, Session, Status, TrainError,
+};
+use genotype::Cell;
+use muffle_accounting::Event;
+use muffle_accounting::calibrate::{self, Target};
+use muffle_accounting::pld::Pld;
+use muffle_nn::layers::activation::Activation;
+use muffle_nn::models::dpnas;
+use muffle_nn::{ModelDescription, Shape};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a search goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Networks that are tried.
+    pub candidates: u64,
+    /// Share of the training records that judges them, and that they are not trained on.
+    pub share: f64,
+    /// What one judgement costs.
+    pub reward_epsilon: f64,
+    /// Channels of the three cells, multiples of eight.
+    pub channels: [usize; 3],
+}
+
+/// A network that was tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Counted from one.
+    pub number: u64,
+    /// Accuracy on the records held out, with noise: it may lie outside zero and one.
+    pub accuracy: f64,
+    /// Whether it is the best so far.
+    pub best: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The best network.
+    pub model: ModelDescription,
+    /// Its accuracy on the records held out, with noise.
+    pub accuracy: f64,
+    /// What the search has spent.
+    pub certificate: Certificate,
+}
+
+/// Trains candidates privately, one change of the best cell so far after the other, and keeps the best by noisy counts of
+/// held-out records. Writes `model.toml`, `ledger.jsonl` and `privacy.json`.
+///
+/// The recipe says how a candidate is trained; its epsilon is for the whole search. `stop` ends the search after a candidate.
+///
+/// # Source
+/// The cells and operations of Cheng et al. 2022; a walk of single changes takes the place of their controller, and their
+/// rewards had no noise.
+///
+/// # Guarantee
+/// Candidates depend on the records through noisy rewards only (R6), each is paid for on disk before it is trained, and the
+/// noise is the same for all, so that the whole search costs no more than the recipe's epsilon by composition. What is
+/// trained later with the network that was found costs its own.
+pub fn search(
+    folder: &Path,
+    recipe: &Recipe,
+    settings: &Settings,
+    dataset: &Dataset,
+    stop: &AtomicBool,
+    observe: &mut dyn FnMut(&Candidate),
+) -> Result<Found> {
+    let file = |name: &str| folder.join(name);
+    let plans = Plans::new(recipe, settings, dataset)?;
+    std::fs::create_dir_all(folder).map_err(|error| TrainError::file(folder, error))?;
+    let mut ledger = Ledger::open(&file("ledger.jsonl"))?;
+    if !ledger.is_empty() {
+        return Err(TrainError::file(folder, "there is a search already; choose another folder"));
+    }
+    let (training, held_out) = hold_out(&dataset.train(), settings.share);
+    let parts = parts(dataset, &training, &held_out)?;
+    let key = |number: u64| match recipe.seed {
+        Some(seed) => Ok(Key::from_seed(seed.wrapping_mul(1 << 20).wrapping_add(number))),
+        None => Key::from_entropy(),
+    };
+    // Number zero makes the search's own choices and the noise on rewards.
+    let own = key(0)?;
+    let mut best: Option<(Cell, f64)> = None;
+    let mut tried = 0;
+    while tried < settings.candidates && !(stop.load(Ordering::Relaxed) && best.is_some()) {
+        let mut uniform = Uniform::new(&own, Stream::new(Purpose::Data, tried));
+        let cell = match &best {
+            Some((cell, _)) => cell.neighbour(&mut uniform),
+            None => Cell::random(&mut uniform),
+        };
+        let plan = plans.of(&cell)?;
+        let (from, to) = (tried * plan.steps, (tried + 1) * plan.steps);
+        let events = [(Access::Steps, plan.total_cost()?), (Access::Validation, settings.reward())];
+        for (purpose, event) in events {
+            ledger.charge(Entry { purpose, from, to, event })?;
+        }
+        let mut session = Session::new(&plan, &parts, key(tried + 1)?)?;
+        while session.step() < plan.steps {
+            session.advance()?;
+        }
+        let mut evaluator = Evaluator::new(plan.network.clone(), recipe.threads)?;
+        let correct = evaluator.correct(session.result(), &parts.test())?;
+        let mechanism = Mechanism::new(own.clone(), 1.0).resumed_at(tried);
+        let (correct, event) = mechanism.release_number(correct, 1.0 / settings.reward_epsilon);
+        assert_eq!(event, settings.reward(), "a reward cost something else than was paid");
+        let accuracy = f64::from(correct) / (settings.share * plans.records as f64);
+        tried += 1;
+        let better = best.as_ref().is_none_or(|(_, highest)| accuracy > *highest);
+        if better {
+            best = Some((cell, accuracy));
+        }
+        observe(&Candidate { number: tried, accuracy, best: better });
+    }
+    let (cell, accuracy) = best.expect("there is at least one candidate");
+    let status = if tried == settings.candidates { Status::Finished } else { Status::Interrupted };
+    let plan = plans.of(&cell)?;
+    let certificate = Certificate::new(&plan, &ledger, tried * plan.steps, status);
+    for (name, text) in [("model.toml", plan.description.to_toml()), ("privacy.json", certificate.to_json())]
+    {
+        atomic_file::write(&file(name), text).map_err(|error| TrainError::file(&file(name), error))?;
+    }
+    Ok(Found { model: plan.description, accuracy, certificate })
+}
+
+impl Settings {
+    /// What one judgement costs.
+    fn reward(&self) -> Event {
+        Event::laplace(1.0 / self.reward_epsilon)
+    }
+
+    fn check(&self, recipe: &Recipe) -> Result<()> {
+        let refuse = |reason: &str| Err(TrainError::Plan(reason.to_string()));
+        if self.candidates == 0 {
+            return refuse("a search needs at least one candidate");
+        }
+        if !(self.share > 0.0 && self.share < 1.0) {
+            return refuse("the share of records that is held out has to lie between 0 and 1");
+        }
+        if !(1e-6..=1e6).contains(&self.reward_epsilon) {
+            return refuse("the epsilon of a reward has to lie between 1e-6 and 1e6");
+        }
+        if self.channels.iter().any(|channels| *channels == 0 || channels % 8 != 0) {
+            return refuse("the channels of the cells have to be multiples of eight");
+        }
+        let sampled = matches!(recipe.sampler, SamplerChoice::Poisson | SamplerChoice::BallsAndBins);
+        if !recipe.private || recipe.mode != Mode::Sound || !sampled {
+            return refuse(
+                "a search needs private = true, mode = \"sound\" and sampler = \"poisson\" or \"balls-and-bins\"",
+            );
+        }
+        if recipe.validation.is_some() || recipe.principal_components.is_some() {
+            return refuse("a search takes recipes without validation and principal_components");
+        }
+        Ok(())
+    }
+}
+
+/// Plans of candidates, all with the same noise.
+struct Plans {
+    recipe: Recipe,
+    shape: DataShape,
+    channels: [usize; 3],
+    /// The public number of all records, those held out included.
+    records: u64,
+}
+
+impl Plans {
+    /// Finds the noise with which the whole search costs the recipe's epsilon.
+    fn new(recipe: &Recipe, settings: &Settings, dataset: &Dataset) -> Result<Plans> {
+        settings.check(recipe)?;
+        let Some(epsilon) = recipe.epsilon else {
+            return Err(TrainError::Plan(
+                "a search needs epsilon, the budget of all candidates together".to_string(),
+            ));
+        };
+        let shape = DataShape::of(dataset);
+        let Shape::Image { .. } = shape.input else {
+            return Err(TrainError::Plan(format!(
+                "cells are for images; the records have shape {}",
+                shape.input
+            )));
+        };
+        let mut recipe = recipe.clone();
+        (recipe.epsilon, recipe.noise_multiplier) = (None, Some(1.0));
+        let mut plans = Plans { recipe, shape, channels: settings.channels, records: 0 };
+        // All candidates cost the same, so any will do.
+        let any = Cell::random(&mut Uniform::new(&Key::from_seed(0), Stream::new(Purpose::Data, 0)));
+        let resolved = plans.of(&any)?.recipe;
+        plans.records = resolved.records.unwrap_or_default();
+        plans.recipe.adjacency = resolved.adjacency;
+        // Candidates are trained on what is not held out.
+        plans.recipe.records = Some((plans.records as f64 * (1.0 - settings.share)).round().max(1.0) as u64);
+        let plan = plans.of(&any)?;
+        let single = plan.total_cost()?;
+        let total = |noise: f64| {
+            let mut total = single.with_noise_scaled(noise).repeated(settings.candidates);
+            total.append(settings.reward().repeated(settings.candidates));
+            total
+        };
+        let target = Target { epsilon, delta: plans.recipe.delta, adjacency: plan.adjacency };
+        let found = calibrate::noise_multiplier(&Pld, &target, total)?;
+        plans.recipe.noise_multiplier = Some(found.value);
+        Ok(plans)
+    }
+
+    /// The plan of one candidate.
+    fn of(&self, cell: &Cell) -> Result<Plan> {
+        let (input, classes) = (self.shape.input, self.shape.classes);
+        let model = dpnas::network(input, classes, &cell.genotype(), self.channels, Activation::Tanh);
+        let written = model.to_toml().parse().expect("a model file is TOML");
+        Plan::new(Recipe { model: ModelChoice::Written(written), ..self.recipe.clone() }, &self.shape)
+    }
+}
+
+/// A data set whose two splits are parts of the training records of another.
+fn parts(dataset: &Dataset, training: &[usize], held_out: &[usize]) -> Result<Dataset> {
+    let train = dataset.train();
+    let (split, width) = (train.split(), dataset.input().len());
+    let part = |places: &[usize]| Split {
+        records: match &split.records {
+            Records::Bytes(values) => Records::Bytes(
+                places.iter().flat_map(|&at| &values[at * width..][..width]).copied().collect(),
+            ),
+            Records::Floats(values) => Records::Floats(
+                places.iter().flat_map(|&at| &values[at * width..][..width]).copied().collect(),
+            ),
+        },
+        labels: places.iter().map(|&place| split.labels[place]).collect(),
+    };
+    Ok(Dataset::new(
+        dataset.name(),
+        dataset.input(),
+        dataset.classes().to_vec(),
+        dataset.scaling().clone(),
+        dataset.visibility(),
+        part(training),
+        part(held_out),
+    )?)
+}

@@ -1,0 +1,90 @@
+//! A search for a network: what it finds, what it spends, and that nothing is free.
+
+use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
+use muffle::search::{Settings, search};
+use muffle::train::ledger::Ledger;
+use muffle::train::{Recipe, Result};
+use muffle_accounting::pld::Pld;
+use muffle_accounting::{Accountant, Event};
+use muffle_nn::initialise::SplitMix;
+use muffle_nn::{ModelDescription, Shape};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+const EPSILON: f64 = 2.0;
+const SETTINGS: Settings = Settings { candidates: 3, share: 0.25, reward_epsilon: 0.1, channels: [8, 8, 8] };
+
+fn images() -> Dataset {
+    let mut generator = SplitMix::new(3);
+    let mut split = |records: usize| Split {
+        records: Records::Floats((0..records * 64).map(|_| generator.normal()).collect()),
+        labels: (0..records).map(|record| (record % 3) as u32).collect(),
+    };
+    let classes = ["a", "b", "c"].map(String::from).to_vec();
+    let (train, test) = (split(240), split(10));
+    let (scaling, shape) = (Scaling::identity("none"), Shape::image(1, 8, 8));
+    Dataset::new("images", shape, classes, scaling, Visibility::Public, train, test).unwrap()
+}
+
+fn recipe(settings: &[&str]) -> Recipe {
+    let text = format!(
+        "data = \"images\"\nmodel = \"cnn-small\"\nepsilon = {EPSILON}\nsteps = 4\nbatch_size = 30\nlearning_rate = 0.5\n\
+         clip = {{ kind = \"flat\", threshold = 1 }}\nseed = 2\nthreads = 1"
+    );
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    Recipe::parse("test", &text, &settings).unwrap()
+}
+
+fn run(folder: &Path, settings: &Settings, recipe: &Recipe) -> Result<(muffle::search::Found, Vec<f64>)> {
+    let mut seen = Vec::new();
+    let mut observe = |candidate: &muffle::search::Candidate| seen.push(candidate.accuracy);
+    let found = search(folder, recipe, settings, &images(), &AtomicBool::new(false), &mut observe)?;
+    Ok((found, seen))
+}
+
+#[test]
+fn a_search_spends_its_budget_and_leaves_a_network_and_a_certificate() {
+    let place = tempfile::tempdir().unwrap();
+    let (found, seen) = run(place.path(), &SETTINGS, &recipe(&[])).unwrap();
+    assert_eq!(seen.len(), 3);
+    assert_eq!(found.accuracy, seen.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    // Three networks of four steps on 30 of 180 records, and three noisy counts.
+    let ledger = Ledger::open(&place.path().join("ledger.jsonl")).unwrap();
+    assert!((0..3).all(|tried| ledger.has_validation_after(4 * tried)) && ledger.paid_steps() == 12);
+    assert_eq!(ledger.total(), found.certificate.events);
+    let Event::Compose { events } = ledger.total() else { panic!("several charges") };
+    assert_eq!(events.iter().filter(|event| **event == Event::laplace(10.0)).count(), 3);
+    let price = Pld.epsilon(&ledger.total(), found.certificate.adjacency, 1e-5).unwrap().epsilon;
+    assert!(price <= EPSILON && price > 0.95 * EPSILON, "{price}");
+    assert!(found.certificate.proved.epsilon.unwrap() <= EPSILON);
+    assert_eq!(found.certificate.sampler.sample_rate, 30.0 / 180.0);
+    // What was found can be trained.
+    let model = ModelDescription::read(&place.path().join("model.toml")).unwrap();
+    assert_eq!(model, found.model);
+    let network = model.network().unwrap();
+    assert_eq!((network.input(), network.output()), (Shape::image(1, 8, 8), Shape::Vector(3)));
+    // A folder is for one search; the same seed gives the same one.
+    let message = run(place.path(), &SETTINGS, &recipe(&[])).unwrap_err().to_string();
+    assert!(message.contains("another folder"), "{message}");
+    let again = tempfile::tempdir().unwrap();
+    assert_eq!(run(again.path(), &SETTINGS, &recipe(&[])).unwrap().1, seen);
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
+    for (settings, keys, part) in [
+        (SETTINGS, &["epsilon=", "noise_multiplier=1"][..], "needs epsilon"),
+        (SETTINGS, &["sampler=reshuffled"], "balls-and-bins"),
+        (SETTINGS, &["private=false"], "private = true"),
+        (SETTINGS, &["principal_components={dimensions=4,noise_multiplier=2}"], "without validation"),
+        (Settings { candidates: 0, ..SETTINGS }, &[], "at least one candidate"),
+        (Settings { share: 1.0, ..SETTINGS }, &[], "between 0 and 1"),
+        (Settings { channels: [8, 12, 8], ..SETTINGS }, &[], "multiples of eight"),
+        (Settings { reward_epsilon: 50.0, ..SETTINGS }, &[], "epsilon"),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let message = run(place.path(), &settings, &recipe(keys)).unwrap_err().to_string();
+        assert!(message.contains(part), "{keys:?}: {message}");
+        assert!(!place.path().join("ledger.jsonl").exists(), "{keys:?}");
+    }
+}

@@ -16,6 +16,8 @@ mod predict;
 mod progress;
 mod recipes;
 mod run_arguments;
+mod study;
+mod study_tables;
 mod sweep;
 mod train;
 mod words;
@@ -45,6 +47,7 @@ enum Command {
     Methods(methods::Arguments),
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
+    Study(study::Arguments),
     Sweep(sweep::Arguments),
     Train(train::Arguments),
 }
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Methods(arguments) => methods::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Study(arguments) => study::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     };

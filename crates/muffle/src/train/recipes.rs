@@ -34,6 +34,9 @@ built_in!(
     "adult-logistic",
     "adult-mlp",
     "resnet18-cifar10",
+    "lin-2020-table-3",
+    "lin-2020-table-4",
+    "lin-2020-table-5",
 );
 
 /// A recipe by its name or by the path of a file, changed by settings.

@@ -1,7 +1,7 @@
 //! `muffle compare`: methods beside each other, at several budgets and with several seeds.
 
 use crate::CommandResult;
-use crate::experiment::{Options, Remarks, run as run_experiment};
+use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::train::Outcome;
 use clap::Args;
 use muffle::experiment::{Experiment, Variant, check_settings};
@@ -57,7 +57,8 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let experiment = Experiment::new(output, factors, arguments.variants()?, &search)?;
     let experiment = experiment.with_seeds(arguments.seeds);
     let title = format!("Comparison on {}", experiment.groups[0].plan.recipe.data);
-    run_experiment(&experiment, &arguments.options, &title, Some(2), |_| Ok(remarks()))
+    let layout = Layout { title, across: Some(2), panels: 0 };
+    run_experiment(&experiment, &arguments.options, &layout, |_| Ok(remarks()))
 }
 
 impl Arguments {

@@ -1,4 +1,4 @@
-//! What `compare` and `sweep` have in common: cells are run, and their results written.
+//! What `compare`, `sweep` and `study` have in common: cells are run, and their results written.
 
 use crate::experiment_display::Display;
 use crate::experiment_plots;
@@ -7,7 +7,7 @@ use crate::train::{Outcome, cores, stop_on_interrupt};
 use clap::Args;
 use muffle::atomic_file;
 use muffle::data::Search;
-use muffle::experiment::{self, Experiment, Results};
+use muffle::experiment::{self, Column, Experiment, Results};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -31,6 +31,16 @@ pub struct Options {
     quiet: bool,
 }
 
+/// How results are shown.
+pub struct Layout {
+    /// Above the table.
+    pub title: String,
+    /// The factor on the horizontal axis of a plot of accuracies.
+    pub across: Option<usize>,
+    /// How many of the first factors have axes of their own in the plot against steps.
+    pub panels: usize,
+}
+
 /// What a command adds to the results.
 #[derive(Default)]
 pub struct Remarks {
@@ -38,6 +48,8 @@ pub struct Remarks {
     pub paragraphs: Vec<String>,
     /// Fields of the result in JSON.
     pub fields: Map<String, Value>,
+    /// Columns of the table of cells.
+    pub columns: Vec<Column>,
 }
 
 impl Options {
@@ -47,12 +59,11 @@ impl Options {
     }
 }
 
-/// Runs what is not finished, writes results and plots, and prints them. `across` is the factor on the horizontal axis.
+/// Runs what is not finished, writes results and plots, and prints them.
 pub fn run(
     experiment: &Experiment,
     options: &Options,
-    title: &str,
-    across: Option<usize>,
+    layout: &Layout,
     remarks: impl FnOnce(&Results) -> Outcome<Remarks>,
 ) -> Outcome<()> {
     let stop = stop_on_interrupt()?;
@@ -79,13 +90,13 @@ pub fn run(
     let paragraphs = remarks.paragraphs.join("\n\n");
     std::fs::create_dir_all(&options.output)
         .map_err(|error| format!("--output {}: {error}", options.output.display()))?;
-    write("results.csv", results.csv())?;
-    write("results.md", format!("# {title}\n\n{}\n{paragraphs}\n", results.markdown()))?;
-    if let Some(across) = across.filter(|_| finished > 0) {
+    write("results.csv", results.csv(&remarks.columns))?;
+    write("results.md", format!("# {}\n\n{}\n{paragraphs}\n", layout.title, results.markdown()))?;
+    if let Some(across) = layout.across.filter(|_| finished > 0) {
         write("accuracy.svg", plot::draw(&[experiment_plots::accuracy(experiment, &results, across)]))?;
     }
     if finished > 0 {
-        write("steps.svg", plot::draw(&[experiment_plots::steps(experiment, &results)]))?;
+        write("steps.svg", plot::draw(&experiment_plots::steps(experiment, &results, layout.panels)))?;
     }
     if options.json {
         println!("{}", object(experiment, &results, fresh, options, remarks.fields));

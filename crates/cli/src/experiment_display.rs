@@ -96,7 +96,7 @@ impl<'a> Display<'a> {
     /// One row for every group: runs finished, their mean accuracy, and how far the running ones are.
     fn table(&self) -> String {
         let groups = &self.experiment.groups;
-        let label = |place: usize| self.experiment.label(&groups[place], None);
+        let label = |place: usize| self.experiment.label(&groups[place], 0..0);
         let running = |place: usize| self.running.range((place, 0)..=(place, u64::MAX));
         let shown: Vec<usize> = (0..groups.len())
             .filter(|&place| groups.len() <= ROWS || running(place).next().is_some())

@@ -9,7 +9,7 @@ pub fn accuracy(experiment: &Experiment, results: &Results, across: usize) -> Pa
     for result in &results.groups {
         let group = &experiment.groups[result.group];
         let Ok(at) = group.levels[across].parse::<f64>() else { continue };
-        let name = experiment.label(group, Some(across));
+        let name = experiment.label(group, across..across + 1);
         let place = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
             lines.push(Line { name, ..Line::default() });
             lines.len() - 1
@@ -28,10 +28,11 @@ pub fn accuracy(experiment: &Experiment, results: &Results, across: usize) -> Pa
     }
 }
 
-/// Mean accuracy against steps, one line for each group.
-pub fn steps(experiment: &Experiment, results: &Results) -> Panel {
+/// Mean accuracy against steps, one line for each group; every combination of the first `panels` factors has its axes.
+pub fn steps(experiment: &Experiment, results: &Results, panels: usize) -> Vec<Panel> {
+    let group = |result: &GroupResult| &experiment.groups[result.group];
     let line = |result: &GroupResult| Line {
-        name: experiment.label(&experiment.groups[result.group], None),
+        name: experiment.label(group(result), 0..panels),
         points: results
             .accuracy_by_step(result.group)
             .into_iter()
@@ -39,12 +40,18 @@ pub fn steps(experiment: &Experiment, results: &Results) -> Panel {
             .collect(),
         ..Line::default()
     };
-    Panel {
-        title: "test accuracy on the way, mean".into(),
+    let axes = |part: &[GroupResult]| Panel {
+        title: match panels {
+            0 => "test accuracy on the way, mean".into(),
+            _ => group(&part[0]).levels[..panels].join(" "),
+        },
         x_label: "steps".into(),
         y_label: "accuracy %".into(),
         y_close_up: true,
-        lines: results.groups.iter().map(line).collect(),
+        lines: part.iter().map(line).collect(),
         ..Panel::default()
-    }
+    };
+    let together =
+        |one: &GroupResult, two: &GroupResult| group(one).levels[..panels] == group(two).levels[..panels];
+    results.groups.chunk_by(together).map(axes).collect()
 }

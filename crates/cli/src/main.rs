@@ -17,6 +17,8 @@ mod progress;
 mod recipes;
 mod run_arguments;
 mod search;
+mod study;
+mod study_tables;
 mod sweep;
 mod train;
 mod words;
@@ -47,6 +49,7 @@ enum Command {
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
     Search(search::Arguments),
+    Study(study::Arguments),
     Sweep(sweep::Arguments),
     Train(train::Arguments),
 }
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
+        Command::Study(arguments) => study::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
     };

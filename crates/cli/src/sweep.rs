@@ -1,7 +1,7 @@
 //! `muffle sweep`: hyper-parameters combined with each other, and the price of choosing the best.
 
 use crate::CommandResult;
-use crate::experiment::{Options, Remarks, run as run_experiment};
+use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::train::Outcome;
 use crate::words::in_words;
 use clap::Args;
@@ -77,9 +77,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         (None, false) => experiment.with_seeds(arguments.seeds),
     };
     let numeric = |axis: &Axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok());
-    let across = axes.iter().position(numeric);
     let title = format!("Sweep of {}", arguments.recipe);
-    run_experiment(&experiment, &arguments.options, &title, across, |results| {
+    let layout = Layout { title, across: axes.iter().position(numeric), panels: 0 };
+    run_experiment(&experiment, &arguments.options, &layout, |results| {
         arguments.remarks(&experiment, results)
     })
 }

@@ -49,14 +49,24 @@ fn table(folder: &Path) -> String {
 fn the_list_names_every_set_and_how_to_get_it() {
     let list = object(&["data", "list"]);
     let names: Vec<&str> = list.as_array().unwrap().iter().map(|set| set["name"].as_str().unwrap()).collect();
-    let expected =
-        ["mnist", "fashion-mnist", "cifar10", "cifar100", "svhn", "optdigits", "adult", "breast-cancer"];
+    let expected = [
+        "mnist",
+        "fashion-mnist",
+        "cifar10",
+        "cifar10-grey",
+        "cifar100",
+        "svhn",
+        "svhn-grey",
+        "optdigits",
+        "adult",
+        "breast-cancer",
+    ];
     assert_eq!(names, expected);
     assert_eq!(list[0]["found"], "built in");
     assert_eq!(list[2]["found"], Value::Null);
     assert_eq!((&list[2]["train"], &list[2]["test"]), (&50_000.into(), &10_000.into()));
     let text = text(&["data", "list"]);
-    assert!(text.contains("muffle data fetch cifar10") && text.contains("built in"), "{text}");
+    assert!(text.contains("muffle data fetch cifar10-grey") && text.contains("built in"), "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `muffle compare` and `muffle sweep`, on the binary that users run.
+//! `muffle compare`, `muffle sweep` and `muffle study`, on the binary that users run.
 
 mod common;
 
@@ -265,11 +265,83 @@ fn a_random_search_keeps_its_draws_and_prices_its_best() {
     );
 }
 
+/// Four runs of one step with noise, and one without, of the smallest network, where only the built-in data is found.
+#[test]
+fn a_factor_study_leaves_the_tables_of_its_paper() {
+    let project = Project::new();
+    let layers = r#"input = [1, 28, 28]
+        layers = [{ type = "flatten" }, { type = "dense", features = 10 }]"#;
+    fs::write(project.path("linear.toml"), layers).unwrap();
+    let study = || {
+        let arguments = [
+            "study",
+            "noisy-gradient",
+            "--data",
+            "mnist,svhn-grey",
+            "--models",
+            "linear.toml",
+            "--optimizers",
+            "adam",
+            "--noise",
+            "0.5",
+            "--thresholds",
+            "0.8,1.4",
+            "--steps",
+            "1",
+            "--json",
+            "--output",
+            "study",
+        ];
+        let mut command = project.command(&arguments);
+        command.env_remove("MUFFLE_DATA").env("XDG_DATA_HOME", "/nonexistent").output().unwrap()
+    };
+    let output = study();
+    assert!(output.status.success(), "{output:?}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("left out") && message.contains("/nonexistent/muffle/svhn"), "{message}");
+    let first = last_json(&output);
+    assert_eq!((&first["cells"], &first["finished"], &first["run_now"]), (&5.into(), &5.into(), &5.into()));
+    for group in first["groups"].as_array().unwrap() {
+        let order = group["levels"]["order"].as_str().unwrap();
+        assert_eq!(group["epsilon"].is_number(), order == "CA", "{group}");
+    }
+    let distances = first["distortion"].as_array().unwrap();
+    assert_eq!(distances.len(), 4);
+    assert!(distances.iter().all(|row| row["mean"].as_f64().unwrap() > 0.0), "{distances:?}");
+
+    let csv = read(&project, "study/results.csv");
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let column = header.iter().position(|name| *name == "distortion").unwrap();
+    for line in csv.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells[column].is_empty(), line.contains(",plain,"), "{line}");
+    }
+    let text = read(&project, "study/results.md");
+    for part in [
+        "in the form of Table 3",
+        "| linear.toml | adam | 1.4 | AC |",
+        "| threshold | 0.8 | 1.4 |",
+        "Left out: no factor has three or more levels here.",
+        "Without a second level, and so in no test: data, model, optimizer, noise.",
+        "| linear.toml | mnist | ",
+        "left out: svhn-grey",
+        "distortion, not privacy",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(read(&project, "study/steps.svg").contains("mnist linear.toml adam"));
+
+    let again = last_json(&study());
+    assert_eq!((&again["run_now"], &again["distortion"]), (&0.into(), &first["distortion"]));
+    assert_eq!(read(&project, "study/results.md"), text);
+}
+
 #[test]
 fn bad_input_is_refused_before_anything_runs() {
     let project = Project::new();
     let compare = ["compare", "--recipe", "small.toml", "--output", "out", "--epsilon"];
     let sweep = ["sweep", "small.toml", "--output", "out", "--grid"];
+    let study = ["study", "noisy-gradient", "--output", "out", "--data"];
     for (command, more, part) in [
         (&compare[..], &["1", "--methods", "dp-sdg"][..], "did you mean `dp-sgd`?"),
         (&compare, &["0", "--methods", "dp-sgd"], "epsilon = 0 is outside"),
@@ -287,6 +359,14 @@ fn bad_input_is_refused_before_anything_runs() {
         (&sweep, &["learning_rate=1", "--grid", "learning_rate=2"], "the key is there twice"),
         (&sweep, &["delta=1e-5,1e-6", "--price"], "one delta"),
         (&sweep, &["learning_rate=1", "--random", "0"], "mean number of runs = 0"),
+        (&study, &["people.toml"], "cifar10-grey"),
+        (&study, &["mnist", "--orders", "CAC"], "quantile-per-layer"),
+        (&study, &["mnist", "--noise=-1"], "noise_multiplier = -1"),
+        (
+            &study,
+            &["mnist", "--models", "tempered-cifar"],
+            "mnist tempered-cifar sgd - - plain: the model takes inputs",
+        ),
     ] {
         let output = project.muffle(&[command, more].concat());
         let error = String::from_utf8_lossy(&output.stderr);

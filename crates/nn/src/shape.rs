@@ -70,6 +70,17 @@ impl Shape {
         }
     }
 
+    /// Whether an example of another shape can be read as one of this shape without moving a value: the same shape, or a
+    /// grey image for the sequence of its rows.
+    pub fn reads(&self, example: Shape) -> bool {
+        match (*self, example) {
+            (Shape::Sequence { steps, features }, Shape::Image { height, width, channels: 1 }) => {
+                (steps, features) == (height, width)
+            }
+            (own, example) => own == example,
+        }
+    }
+
     /// Whether an example of this shape holds nothing.
     pub fn is_empty(&self) -> bool {
         self.sizes().contains(&0)
@@ -79,5 +90,20 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?}", self.sizes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_reads_the_rows_of_grey_images_of_its_size() {
+        let rows = Shape::Sequence { steps: 3, features: 4 };
+        assert!(rows.reads(rows) && rows.reads(Shape::image(1, 3, 4)));
+        for other in [Shape::image(1, 4, 3), Shape::image(2, 3, 4), Shape::Vector(12)] {
+            assert!(!rows.reads(other), "{other}");
+        }
+        assert!(!Shape::image(1, 3, 4).reads(rows), "an image has neighbours above and below");
     }
 }

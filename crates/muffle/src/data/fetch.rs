@@ -43,7 +43,7 @@ pub fn fetch(
         let already = path.is_file() && verify(entry, name, &path).is_ok();
         if !already {
             let url = match mirror {
-                Some(mirror) => format!("{}/{}/{name}", mirror.trim_end_matches('/'), entry.name),
+                Some(mirror) => format!("{}/{}/{name}", mirror.trim_end_matches('/'), entry.folder()),
                 None => official.to_string(),
             };
             report(&url);
@@ -186,6 +186,7 @@ mod tests {
         let files = vec![official("one", b"first content"), official("two", b"second content")];
         Entry {
             name: "small",
+            folders: &["small"],
             files: Box::leak(files.into_boxed_slice()),
             downloads: &["https://example.org/a/one.gz", "https://example.org/a/two.gz"],
             ..fashion_mnist::ENTRY

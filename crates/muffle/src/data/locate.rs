@@ -33,7 +33,7 @@ impl Search {
             file: "data folder".to_string(),
             reason: "no home directory; give --data-dir or set MUFFLE_DATA".to_string(),
         })?;
-        Ok(folder.join(entry.name))
+        Ok(folder.join(entry.folder()))
     }
 
     /// Every folder a set may lie in.

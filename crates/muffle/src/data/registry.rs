@@ -71,12 +71,14 @@ pub struct Entry {
 }
 
 /// Every named set.
-pub static ENTRIES: [&Entry; 8] = [
+pub static ENTRIES: [&Entry; 10] = [
     &sets::mnist::ENTRY,
     &sets::fashion_mnist::ENTRY,
     &sets::cifar10::ENTRY,
+    &sets::grey::CIFAR10,
     &sets::cifar100::ENTRY,
     &sets::svhn::ENTRY,
+    &sets::grey::SVHN,
     &sets::optdigits::ENTRY,
     &sets::adult::ENTRY,
     &sets::breast_cancer::ENTRY,
@@ -93,6 +95,11 @@ pub fn entry(name: &str) -> Result<&'static Entry> {
 }
 
 impl Entry {
+    /// The folder that its files are downloaded to, here and on a mirror; forms of one set share it.
+    pub fn folder(&self) -> &'static str {
+        self.folders.first().copied().unwrap_or(self.name)
+    }
+
     /// How a user gets the set.
     pub fn how_to_get(&self) -> String {
         if self.built_in.is_some() {

@@ -5,6 +5,7 @@ use super::random_search::Draw;
 use crate::data::{Dataset, Search, load};
 use crate::train::{DataShape, Plan, Recipe, Result, TrainError};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A recipe to be run several times, and what sets it apart from the others.
@@ -128,12 +129,12 @@ impl Experiment {
         &self.datasets[&group.plan.recipe.data]
     }
 
-    /// A short name of a group among the others: its values of the factors that are not the same for all.
-    pub fn label(&self, group: &Group, without: Option<usize>) -> String {
+    /// A short name of a group among the others: its values of the factors that are not the same for all, without some.
+    pub fn label(&self, group: &Group, without: Range<usize>) -> String {
         let differs =
             |place: usize| self.groups.iter().any(|other| other.levels[place] != group.levels[place]);
         let parts: Vec<&str> = (0..self.factors.len())
-            .filter(|&place| Some(place) != without && differs(place))
+            .filter(|&place| !without.contains(&place) && differs(place))
             .map(|place| group.levels[place].as_str())
             .collect();
         if parts.is_empty() { group.levels[0].clone() } else { parts.join(" ") }

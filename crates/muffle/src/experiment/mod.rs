@@ -4,6 +4,7 @@
 //! folder of its own, so that what is finished stays finished and what was interrupted goes on.
 
 mod cell;
+mod distortion;
 mod grid;
 mod groups;
 mod random_search;
@@ -11,8 +12,9 @@ mod results;
 mod runner;
 
 pub use cell::{Cell, Outcome};
+pub use distortion::distortion;
 pub use grid::{Axis, check_settings};
 pub use groups::{Experiment, Group, Variant};
 pub use random_search::{Draw, draw_runs};
-pub use results::{GroupResult, Results};
+pub use results::{Column, GroupResult, Results};
 pub use runner::{Report, run};

@@ -27,6 +27,14 @@ pub struct GroupResult {
     pub claimed: Option<f64>,
 }
 
+/// A number for every cell, beside those that every experiment has.
+pub struct Column {
+    /// Its heading.
+    pub name: &'static str,
+    /// In the order of the cells; `None` where there is none.
+    pub values: Vec<Option<f64>>,
+}
+
 /// What is finished of an experiment.
 pub struct Results<'a> {
     experiment: &'a Experiment,
@@ -81,8 +89,8 @@ impl<'a> Results<'a> {
         self.outcomes.iter().flatten().map(|outcome| outcome.events.clone()).collect()
     }
 
-    /// One row for every finished cell.
-    pub fn csv(&self) -> String {
+    /// One row for every finished cell, with further columns.
+    pub fn csv(&self, columns: &[Column]) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let own = [
             "seed",
@@ -93,12 +101,13 @@ impl<'a> Results<'a> {
             "delta",
             "noise_multiplier",
             "steps",
-            "folder",
         ];
-        let header: Vec<&str> = self.experiment.factors.iter().map(String::as_str).chain(own).collect();
+        let factors = self.experiment.factors.iter().map(String::as_str);
+        let further = columns.iter().map(|column| column.name);
+        let header: Vec<&str> = factors.chain(own).chain(further).chain(["folder"]).collect();
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let mut rows = vec![header.iter().map(ToString::to_string).collect::<Vec<String>>()];
-        for (cell, outcome) in self.experiment.cells.iter().zip(self.outcomes) {
+        for (place, (cell, outcome)) in self.experiment.cells.iter().zip(self.outcomes).enumerate() {
             let Some(outcome) = outcome else { continue };
             let group = self.experiment.group(cell);
             let mut row = group.levels.clone();
@@ -111,8 +120,9 @@ impl<'a> Results<'a> {
                 group.plan.recipe.delta.to_string(),
                 group.plan.noise_multiplier.to_string(),
                 outcome.steps.to_string(),
-                format!("cells/{}", self.experiment.name(cell)),
             ]);
+            row.extend(columns.iter().map(|column| number(column.values[place])));
+            row.push(format!("cells/{}", self.experiment.name(cell)));
             rows.push(row);
         }
         rows.iter().for_each(|row| writer.write_record(row).expect("rows of one length go to memory"));

@@ -5,7 +5,7 @@ use super::ranks::shared_ranks;
 use super::tails;
 
 /// The rank test of several samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct KruskalWallis {
     /// The statistic, corrected for ties.
     pub h: f64,

@@ -5,7 +5,7 @@ use super::ranks::shared_ranks;
 use super::tails;
 
 /// The rank-sum test of two samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct MannWhitney {
     /// Pairs in which the value of the second sample is larger; equal values count a half.
     pub u: f64,

@@ -3,6 +3,7 @@
 //! Nothing here is private: these functions describe accuracies and losses that are already published.
 
 mod error;
+mod factors;
 mod kruskal_wallis;
 mod mann_whitney;
 mod mean;
@@ -11,6 +12,7 @@ mod shapiro_wilk;
 mod tails;
 
 pub use error::StatisticsError;
+pub use factors::{FactorRow, FactorStudy, LevelNormality, SeveralLevels, TwoLevels};
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use mean::{Interval, Mean};

@@ -5,7 +5,7 @@ use super::tails;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_3, PI};
 
 /// The test of a sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ShapiroWilk {
     /// Near one for a sample that looks normal.
     pub w: f64,

@@ -425,7 +425,7 @@ fn describe(model: &ModelChoice, input: Shape) -> Result<ModelDescription> {
 }
 
 fn check_shapes(network: &Network, input: Shape, classes: usize) -> Result<()> {
-    if network.input() != input {
+    if !network.input().reads(input) {
         return Err(TrainError::Plan(format!(
             "the model takes inputs of shape {}, the data has {input}; choose another model, or describe one in the \
              recipe (docs/models.md)",

@@ -39,6 +39,9 @@ built_in!(
     "ma-2023-table-3",
     "wang-2023-table-3",
     "wang-2023-table-4",
+    "lin-2020-table-3",
+    "lin-2020-table-4",
+    "lin-2020-table-5",
 );
 
 /// A recipe by its name or by the path of a file, changed by settings.

@@ -55,7 +55,8 @@ impl Trained {
         if let Some(components) = &self.components {
             dataset = components.apply(&dataset)?;
         }
-        if dataset.input() != self.network.input() || dataset.classes().len() != self.network.output().len() {
+        let fits = self.network.input().reads(dataset.input());
+        if !fits || dataset.classes().len() != self.network.output().len() {
             return Err(TrainError::Plan(format!(
                 "the model takes inputs of shape {} and knows {} classes, `{word}` has {} and {}",
                 self.network.input(),

@@ -9,7 +9,7 @@ use crate::data::error::{DataError, Result};
 use crate::data::limits;
 use crate::data::open;
 use ::image::imageops::FilterType;
-use ::image::{DynamicImage, ImageReader, Limits};
+use ::image::{DynamicImage, ImageReader, Limits, RgbImage};
 use muffle_nn::shape::Shape;
 use rayon::prelude::*;
 use std::io::Cursor;
@@ -226,16 +226,34 @@ fn form(
         return Err(DataError::malformed(file, "image", reason)
             .remedy("declare a size to resize all images to, as in `size = [32, 32]`"));
     }
-    let image =
-        if same { image } else { image.resize_exact(width as u32, height as u32, FilterType::Triangle) };
+    let image = if same { image } else { resized(&image, [height, width]) };
     Ok(if channels == 1 { image.into_luma8().into_raw() } else { image.into_rgb8().into_raw() })
+}
+
+fn resized(image: &DynamicImage, [height, width]: [usize; 2]) -> DynamicImage {
+    image.resize_exact(width as u32, height as u32, FilterType::Triangle)
+}
+
+/// Resizes an image of three channels side by side, and keeps its luma.
+///
+/// # Panics
+/// If the shape is not that of an image of three channels with as many values.
+pub(in crate::data) fn grey(pixels: &[u8], shape: Shape, size: [usize; 2]) -> Vec<u8> {
+    let image = match shape {
+        Shape::Image { height, width, channels: 3 } => {
+            RgbImage::from_raw(width as u32, height as u32, pixels.to_vec())
+        }
+        _ => None,
+    };
+    let image = image.unwrap_or_else(|| panic!("{} values are no colour image of {shape}", pixels.len()));
+    resized(&DynamicImage::ImageRgb8(image), size).into_luma8().into_raw()
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::data::mutation::survives;
-    use ::image::{GrayImage, ImageFormat, Rgb, RgbImage};
+    use ::image::{GrayImage, ImageFormat, Rgb};
 
     /// An image of one colour.
     pub(crate) fn picture(format: ImageFormat, width: u32, height: u32, colour: [u8; 3]) -> Vec<u8> {

@@ -5,6 +5,7 @@ pub mod breast_cancer;
 pub mod cifar10;
 pub mod cifar100;
 pub mod fashion_mnist;
+pub mod grey;
 pub mod mnist;
 pub mod optdigits;
 pub mod svhn;

@@ -32,6 +32,7 @@
 //! ```
 
 pub mod atomic_file;
+pub mod audit;
 pub mod bench;
 pub mod clip;
 pub mod data;

@@ -8,7 +8,7 @@ mod mann_whitney;
 mod mean;
 mod ranks;
 mod shapiro_wilk;
-mod tails;
+pub(crate) mod tails;
 
 pub use error::StatisticsError;
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};

@@ -32,5 +32,6 @@ pub use recipe::{ModelChoice, PrincipalComponents, Recipe};
 pub use run::{Progress, Summary, resume, start};
 pub use run_folder::RunFolder;
 pub use self_check::self_check;
+pub(crate) use session::mechanism;
 pub use session::{Session, StepReport};
 pub use trained::Trained;

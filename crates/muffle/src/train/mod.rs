@@ -4,6 +4,7 @@
 //! steps: each is in the [`Ledger`](ledger::Ledger) on disk before it touches the records. The result is a folder with
 //! the model, the [`Certificate`] and everything needed to continue after an interruption.
 
+pub mod canaries;
 pub mod certificate;
 pub mod checkpoint;
 pub mod choices;

@@ -1,10 +1,11 @@
 //! A run: steps that are paid for before they are taken, with everything needed to continue after any interruption.
 
+use super::canaries::{Canaries, CanaryMeasurement};
 use super::certificate::{Certificate, Status};
 use super::checkpoint;
 use super::components;
 use super::error::Result;
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, Evaluator};
 use super::ledger::{Access, Entry, Ledger};
 use super::metrics::{self, Metric};
 use super::plan::Plan;
@@ -97,6 +98,8 @@ pub fn resume(
         Some(seed) => Key::from_seed(seed),
         None => Key::from_entropy()?,
     };
+    let canaries = plan.recipe.audit.map(|choice| Canaries::plant(dataset, choice)).transpose()?;
+    let dataset = canaries.as_ref().map_or(dataset, Canaries::training);
     let mut ledger = Ledger::open(&folder.ledger())?;
     let prepared = components::prepare(folder, plan, dataset, &key, &mut ledger)?;
     let mut session = Session::new(plan, prepared.as_ref().unwrap_or(dataset), key)?;
@@ -104,7 +107,7 @@ pub fn resume(
         session.restore(&state, step)?;
     }
     metrics::rewind(&folder.metrics(), session.step())?;
-    Run::new(folder, plan, session, &mut ledger)?.complete(stop, observe)
+    Run::new(folder, plan, session, &mut ledger, canaries.as_ref())?.complete(stop, observe)
 }
 
 /// A run in one process.
@@ -113,6 +116,7 @@ struct Run<'a> {
     plan: &'a Plan,
     session: Session<'a>,
     ledger: &'a mut Ledger,
+    canaries: Option<&'a Canaries>,
     charges: Charges,
     /// One past the last step that the budget allows.
     last: u64,
@@ -129,6 +133,7 @@ impl<'a> Run<'a> {
         plan: &'a Plan,
         session: Session<'a>,
         ledger: &'a mut Ledger,
+        canaries: Option<&'a Canaries>,
     ) -> Result<Run<'a>> {
         let paid = ledger.paid_steps();
         let charges = match paid.checked_sub(1) {
@@ -152,6 +157,7 @@ impl<'a> Run<'a> {
             plan,
             session,
             ledger,
+            canaries,
             charges,
             last,
             begun: now,
@@ -267,6 +273,13 @@ impl<'a> Run<'a> {
         checkpoint::save(&self.folder.checkpoints(), self.session.step(), &self.session.state())
     }
 
+    /// What the result gives away of the canaries, if there are any.
+    fn audit(&self) -> Result<Option<CanaryMeasurement>> {
+        let Some(canaries) = self.canaries else { return Ok(None) };
+        let mut evaluator = Evaluator::new(self.plan.network.clone(), self.plan.recipe.threads)?;
+        canaries.measure(&mut evaluator, self.session.result(), self.plan.recipe.delta).map(Some)
+    }
+
     /// Saves what there is: the state, the certificate, and the model if no step is left.
     fn finish(mut self) -> Result<Summary> {
         let (seconds, examples_per_s) = (self.begun.elapsed().as_secs_f64(), self.examples_per_s());
@@ -274,7 +287,8 @@ impl<'a> Run<'a> {
         let finished = steps >= self.last;
         self.save()?;
         let status = if finished { Status::Finished } else { Status::Interrupted };
-        let certificate = Certificate::new(self.plan, &self.ledger.total(), steps, status);
+        let audit = if finished { self.audit()? } else { None };
+        let certificate = Certificate::new(self.plan, &self.ledger.total(), steps, status, audit);
         if finished {
             let model = self.folder.model();
             let description = Some(&self.plan.description);

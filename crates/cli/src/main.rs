@@ -1,6 +1,12 @@
 //! The `muffle` binary: parse, check, call, print.
 
 mod account;
+mod audit;
+mod audit_all;
+mod audit_plots;
+mod audit_replay;
+mod audit_run;
+mod audit_step;
 mod bench;
 mod calibrate;
 mod compare;
@@ -40,6 +46,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Account(account::Account),
+    Audit(audit::Arguments),
     Bench(bench::Arguments),
     Calibrate(calibrate::Calibrate),
     Compare(compare::Arguments),
@@ -60,6 +67,10 @@ const BAD_INPUT: u8 = 2;
 fn main() -> ExitCode {
     let result: CommandResult = match Arguments::parse().command {
         Command::Account(command) => command.run(),
+        Command::Audit(arguments) => match audit::run(&arguments) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Calibrate(command) => command.run(),
         Command::Compare(arguments) => compare::run(&arguments),

@@ -2,6 +2,7 @@
 
 use crate::CommandResult;
 use clap::Args;
+use muffle::audit::results;
 use muffle::methods::{Entry, METHODS, Mode, find};
 use serde_json::{Value, json};
 
@@ -39,10 +40,15 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 }
 
 fn list() {
-    println!("{:<18} {:<5} {:<12} {:<20} idea", "name", "year", "published", "forms");
+    println!(
+        "{:<18} {:<5} {:<12} {:<20} {:<22} idea",
+        "name", "year", "published", "forms", "audit of the last form"
+    );
     for entry in METHODS {
         let (verdict, forms) = (entry.verdict.name(), forms(entry));
-        println!("{:<18} {:<5} {verdict:<12} {forms:<20} {}", entry.name, entry.year, entry.idea);
+        let audited = entry.modes.last().and_then(|mode| results::last(entry.name, *mode));
+        let audit = audited.map_or("not audited", |report| report.verdict.name());
+        println!("{:<18} {:<5} {verdict:<12} {forms:<20} {audit:<22} {}", entry.name, entry.year, entry.idea);
     }
 }
 
@@ -106,6 +112,17 @@ fn explain(entry: &Entry) {
     if !entry.breaks.is_empty() {
         println!("breaks     {}", entry.breaks);
     }
+    for report in entry.modes.iter().filter_map(|mode| results::last(entry.name, *mode)) {
+        let said = report.claimed.map_or("proved", |_| "claimed");
+        let epsilon = report.claimed.or(report.proved).unwrap_or(f64::INFINITY);
+        println!(
+            "measured   {}: {}; one step of noise multiplier {} shows {:.3} at least, {epsilon:.3} {said}",
+            report.mode.name(),
+            report.verdict.name(),
+            report.noise_multiplier,
+            report.measured
+        );
+    }
     for parameter in entry.parameters {
         println!(
             "           --set parameters.{}={}  {}",
@@ -125,7 +142,14 @@ fn object(entry: &Entry) -> Value {
             json!({ "name": parameter.name, "default": parameter.default, "meaning": parameter.meaning })
         })
         .collect();
+    let measured: Vec<Value> = entry
+        .modes
+        .iter()
+        .filter_map(|mode| results::last(entry.name, *mode))
+        .map(|report| json!({ "mode": report.mode, "verdict": report.verdict, "measured": report.measured }))
+        .collect();
     json!({
+        "measured": measured,
         "name": entry.name, "paper": entry.paper, "year": entry.year, "idea": entry.idea,
         "verdict": entry.verdict.name(), "modes": entry.modes, "composes": entry.composes, "steps": entry.steps,
         "guarantee": entry.guarantee, "breaks": entry.breaks, "parameters": parameters, "settings": entry.settings,

@@ -18,6 +18,8 @@ pub struct Panel {
     pub x_logarithmic: bool,
     /// Whether the vertical axis is in decades.
     pub y_logarithmic: bool,
+    /// Whether the horizontal axis begins at the smallest value instead of zero.
+    pub x_close_up: bool,
     /// Whether the vertical axis begins at the smallest value instead of zero.
     pub y_close_up: bool,
     /// What is drawn.
@@ -183,7 +185,7 @@ impl Panel {
         let ends = self.lines.iter().flat_map(|line| &line.bars).flat_map(|bar| [bar.1, bar.2]);
         let heights = all().map(|point| point.1).chain(ends);
         let (begin, end) = (left + 70.0, left + WIDTH - 20.0);
-        let x = Axis::new(all().map(|point| point.0), self.x_logarithmic, false, begin, end);
+        let x = Axis::new(all().map(|point| point.0), self.x_logarithmic, self.x_close_up, begin, end);
         let y = Axis::new(heights, self.y_logarithmic, self.y_close_up, HEIGHT - 50.0, 40.0);
         let mut text = |at: (f64, f64), anchor: &str, content: &str| {
             let _ = writeln!(

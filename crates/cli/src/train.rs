@@ -6,6 +6,8 @@ use crate::words::{duration, in_words};
 use clap::Args;
 use muffle::data::{Dataset, Search, load};
 use muffle::methods::{self, Mode};
+use muffle::noise::{Key, Purpose, Stream, Uniform};
+use muffle::train::canaries::usual_choice;
 use muffle::train::certificate::REPRODUCIBLE;
 use muffle::train::estimate::estimate;
 use muffle::train::{DataShape, Plan, Recipe, RunFolder, Status, Summary, clock, recipes, resume, start};
@@ -55,6 +57,9 @@ pub struct Arguments {
     /// Threads (default: the machine's cores)
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Plant so many canaries among the training records and measure what the model gives away of them
+    #[arg(long, value_name = "CANARIES", conflicts_with = "resume")]
+    audit: Option<u64>,
     /// Folder of the run (default: runs/RECIPE-TIME)
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     output: Option<PathBuf>,
@@ -123,6 +128,16 @@ impl Arguments {
             ("model", self.model.as_ref().map(|value| format!("{value:?}"))),
             ("seed", self.seed.map(|value| value.to_string())),
         ];
+        if let Some(canaries) = self.audit {
+            // Coins that a seed decides would be known to whoever knows it.
+            let seed = match self.seed {
+                Some(seed) => seed,
+                None => Uniform::new(&Key::from_entropy()?, Stream::new(Purpose::Audit, 0)).below(1 << 62),
+            };
+            let choice = usual_choice(canaries, seed);
+            let values = [("canaries", choice.canaries), ("guesses", choice.guesses), ("seed", choice.seed)];
+            settings.extend(values.map(|(key, value)| format!("audit.{key}={value}")));
+        }
         let named = named.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
         settings.extend(named.chain(self.thread_setting()).chain(self.settings.clone()));
         Ok(settings)
@@ -138,14 +153,15 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
+/// The plan of a recipe, and its data.
+pub fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
     let dataset = load(&recipe.data, search)?;
     let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
     Ok((plan, dataset))
 }
 
 /// A folder that does not exist yet, named after the recipe and the time.
-fn free_folder(recipe: &str) -> PathBuf {
+pub fn free_folder(recipe: &str) -> PathBuf {
     let name = Path::new(recipe).file_stem().map_or("run".into(), |stem| stem.to_string_lossy());
     let time: String = clock::now().chars().filter(char::is_ascii_digit).collect();
     let candidate = |count: u32| match count {
@@ -246,7 +262,8 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
     if json {
         let mut object = json!({
             "test_accuracy": summary.test.accuracy, "test_loss": summary.test.loss,
-            "epsilon": certificate.proved.epsilon, "claimed_epsilon": certificate.claimed, "delta": certificate.delta,
+            "epsilon": certificate.proved.epsilon, "claimed_epsilon": certificate.claimed,
+            "measured_epsilon": certificate.measured, "delta": certificate.delta,
             "method": certificate.method, "mode": certificate.mode,
             "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
             "steps": summary.steps, "finished": finished, "examples_per_s": summary.examples_per_s,
@@ -268,6 +285,12 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
         "epsilon        {epsilon} at delta {}, {}, by {}",
         certificate.delta, certificate.adjacency, certificate.proved.accountant
     );
+    if let Some(audit) = &certificate.audit {
+        println!(
+            "measured       at least {:.4} with confidence {}: {} of {} guesses about {} canaries are right",
+            audit.epsilon, audit.confidence, audit.correct, audit.guesses, audit.canaries
+        );
+    }
     println!(
         "steps          {} in {}, {:.0} records/s",
         summary.steps,

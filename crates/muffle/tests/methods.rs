@@ -4,6 +4,8 @@ mod common;
 
 use common::{LOSS, Records, Setting, distance};
 use muffle::State;
+use muffle::audit::Subject;
+use muffle::audit::replay::Replay;
 use muffle::data::Visibility;
 use muffle::mechanism::Mechanism;
 use muffle::methods::{METHODS, Method, Mode, Step, Verdict};
@@ -151,39 +153,28 @@ fn every_form_takes_an_empty_batch_a_batch_of_one_and_a_record_that_is_not_finit
     }
 }
 
-/// Frozen randomness, one record more or less, at the first step and with a history. The noise of an empty batch, divided
-/// by the normals behind it, is the deviation on each coordinate; in units of these the sum moves by 1/σ at most.
+/// Frozen randomness, one record more or less, at the first step and with a history: in deviations of its noise the sum
+/// moves by 1/σ at most.
 #[test]
 fn the_sum_of_a_sound_form_moves_by_no_more_than_its_noise_allows() {
     // These two go on after the noise; they have tests of their own.
     let plain = |name: &str| name != "noisy-gradient" && name != "ng-local";
     for entry in METHODS.iter().filter(|entry| plain(entry.name)) {
-        let mut trial = Trial::new(entry.name, Mode::Sound);
+        let trial = Trial::new(entry.name, Mode::Sound);
         for (history, scale) in [(0, 0.1), (0, 30.0), (3, 0.1), (3, 1.0), (3, 30.0)] {
             let records = trial.setting.records(8, scale);
-            let mut method = trial.method();
-            let mut mechanism = Mechanism::new(Key::from_seed(3), 1.0);
-            for _ in 0..history {
-                trial.advance(&mut *method, &mut mechanism, &records);
-            }
-            let state = method.state();
-            let mut release = |records: &Records| {
-                method.restore(&state).unwrap();
-                let mut mechanism = Mechanism::new(Key::from_seed(3), 1.0).resumed_at(history);
-                trial.advance(&mut *method, &mut mechanism, records).0
+            let subject = Subject {
+                method: Box::new(|| Ok(trial.method())),
+                ..Subject::of(&trial.plan, trial.setting.parameters.clone())
             };
-            let (noise, with, without) = (release(&NOBODY), release(&records), release(&records.removed()));
-            let normals = normals(3, history, noise.len());
-            let units = (0..noise.len()).map(|place| {
-                let deviation = f64::from(noise[place]) / f64::from(normals[place]);
-                assert!(deviation > 0.0, "{}: no noise on coordinate {place}", entry.name);
-                f64::from(with[place] - without[place]) / deviation
-            });
-            let moved = units.map(|unit| unit * unit).sum::<f64>().sqrt();
-            // Single precision, at the size of the noise.
-            let allowed = (1.0 + 1e-4) / NOISE;
-            assert!(moved <= allowed, "{} after {history} steps: moved {moved} deviations", entry.name);
-            assert!(moved > 1e-3, "{}: the record takes part", entry.name);
+            let mut replay = Replay::new(subject, 3).unwrap();
+            for _ in 0..history {
+                replay.advance(&records.all()).unwrap();
+            }
+            let movement = replay.movement(&records.all(), &records.removed().all()).unwrap();
+            assert!((movement.allowed - trial.plan.adjacency.sensitivity() / NOISE).abs() < 1e-12);
+            assert!(movement.holds(), "{} after {history} steps: {movement:?}", entry.name);
+            assert!(movement.moved > 1e-3, "{}: the record takes part", entry.name);
         }
     }
 }

@@ -128,7 +128,7 @@ pub fn search(
     let (cell, accuracy) = best.expect("there is at least one candidate");
     let status = if tried == settings.candidates { Status::Finished } else { Status::Interrupted };
     let plan = plans.of(&cell)?;
-    let certificate = Certificate::new(&plan, &ledger, tried * plan.steps, status);
+    let certificate = Certificate::new(&plan, &ledger, tried * plan.steps, status, None);
     for (name, text) in [("model.toml", plan.description.to_toml()), ("privacy.json", certificate.to_json())]
     {
         atomic_file::write(&file(name), text).map_err(|error| TrainError::file(&file(name), error))?;

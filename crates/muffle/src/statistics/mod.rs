@@ -9,7 +9,7 @@ mod mann_whitney;
 mod mean;
 mod ranks;
 mod shapiro_wilk;
-mod tails;
+pub(crate) mod tails;
 
 pub use error::StatisticsError;
 pub use factors::{FactorRow, FactorStudy, LevelNormality, SeveralLevels, TwoLevels};

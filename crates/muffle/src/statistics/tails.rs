@@ -33,6 +33,14 @@ pub(super) fn upper_point(tail: impl Fn(f64) -> f64, probability: f64) -> f64 {
     }
 }
 
+/// The point above which a standard normal variable has this probability, anywhere in (0, 1).
+pub(crate) fn normal_quantile_above(probability: f64) -> f64 {
+    match probability <= 0.5 {
+        true => upper_point(normal, probability),
+        false => -upper_point(normal, 1.0 - probability),
+    }
+}
+
 /// Terms after which series and fractions have converged for every argument that tests here can have.
 const TERMS: u32 = 10_000;
 /// Relative size of a term that no longer matters.
@@ -68,7 +76,7 @@ fn upper_gamma(a: f64, x: f64) -> f64 {
 ///
 /// # Source
 /// Abramowitz and Stegun 1964, 26.5.8 (continued fraction) and 26.5.2 (reflection).
-fn beta(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
@@ -141,5 +149,6 @@ mod tests {
         }
         close(upper_point(|x| student(x, 1.0), 0.0005), 636.619_248_768_789_7);
         close(upper_point(normal, 0.01), 2.326_347_874_040_840_8);
+        close(normal_quantile_above(0.99), -2.326_347_874_040_840_8);
     }
 }

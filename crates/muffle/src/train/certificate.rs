@@ -1,5 +1,6 @@
 //! The certificate: what a run spent, by which argument, and what the figure leaves out.
 
+use super::canaries::CanaryMeasurement;
 use super::choices::{ClipRule, Noise, SamplerChoice};
 use super::clock;
 use super::ledger::{Ledger, Preparation};
@@ -117,6 +118,9 @@ pub struct Certificate {
     pub proved: Proved,
     /// A lower bound by an attack.
     pub measured: Option<f64>,
+    /// The attack behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<CanaryMeasurement>,
     /// Which data sets are neighbours.
     pub adjacency: Adjacency,
     /// The probability with which the guarantee may fail.
@@ -151,8 +155,14 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Prices what was spent.
-    pub fn new(plan: &Plan, ledger: &Ledger, steps: u64, status: Status) -> Certificate {
+    /// Prices what was spent, beside what was measured.
+    pub fn new(
+        plan: &Plan,
+        ledger: &Ledger,
+        steps: u64,
+        status: Status,
+        audit: Option<CanaryMeasurement>,
+    ) -> Certificate {
         let recipe = &plan.recipe;
         let spent = ledger.total();
         // What follows from earlier releases has the price of its budget, not that of the noise it happened to take (R7).
@@ -185,7 +195,8 @@ impl Certificate {
                 accountant: accountant.to_string(),
                 assumption: assumption.to_string(),
             },
-            measured: None,
+            measured: audit.map(|audit| audit.epsilon),
+            audit,
             adjacency: plan.adjacency,
             delta: recipe.delta,
             epsilon,

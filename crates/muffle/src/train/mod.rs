@@ -4,6 +4,7 @@
 //! steps: each is in the [`Ledger`](ledger::Ledger) on disk before it touches the records. The result is a folder with
 //! the model, the [`Certificate`] and everything needed to continue after an interruption.
 
+pub mod canaries;
 pub mod certificate;
 pub mod checkpoint;
 pub mod choices;
@@ -33,5 +34,6 @@ pub use recipe::{ModelChoice, PrincipalComponents, Recipe};
 pub use run::{Progress, Summary, resume, start};
 pub use run_folder::RunFolder;
 pub use self_check::self_check;
+pub(crate) use session::mechanism;
 pub use session::{Session, StepReport};
 pub use trained::Trained;

@@ -101,6 +101,10 @@ impl Plan {
                 recipe.mode.name()
             )));
         }
+        if let Some(choice) = &recipe.audit {
+            let components = recipe.principal_components.is_some();
+            choice.check(data.records, adjacency, components).map_err(TrainError::Plan)?;
+        }
         if !recipe.private && method.name != "dp-sgd" {
             return Err(TrainError::Plan("private = false goes with method = \"dp-sgd\"".to_string()));
         }

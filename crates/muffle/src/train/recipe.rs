@@ -1,5 +1,6 @@
 //! A recipe: everything that decides a run, in one TOML file.
 
+use super::canaries::CanaryChoice;
 use super::choices::{
     ClipRule, Initialisation, Noise, OptimizerChoice, SamplerChoice, Scheduled, TimeUnit, ViewsOfRecord,
 };
@@ -124,6 +125,10 @@ pub struct Recipe {
     /// Private principal components in place of the inputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal_components: Option<PrincipalComponents>,
+
+    /// Canaries among the training records, to measure what the run gives away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<CanaryChoice>,
 
     /// Makes the run reproducible, and its noise known to whoever knows the seed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,11 @@
 //! A run: steps that are paid for before they are taken, with everything needed to continue after any interruption.
 
+use super::canaries::{Canaries, CanaryMeasurement};
 use super::certificate::{Certificate, Status};
 use super::checkpoint;
 use super::components;
 use super::error::Result;
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, Evaluator};
 use super::ledger::{Access, Entry, Ledger};
 use super::metrics::{self, Metric};
 use super::plan::Plan;
@@ -98,6 +99,8 @@ pub fn resume(
         Some(seed) => Key::from_seed(seed),
         None => Key::from_entropy()?,
     };
+    let canaries = plan.recipe.audit.map(|choice| Canaries::plant(dataset, choice)).transpose()?;
+    let dataset = canaries.as_ref().map_or(dataset, Canaries::training);
     let mut ledger = Ledger::open(&folder.ledger())?;
     let prepared = components::prepare(folder, plan, dataset, &key, &mut ledger)?;
     let mut session = Session::new(plan, prepared.as_ref().unwrap_or(dataset), key)?;
@@ -106,7 +109,7 @@ pub fn resume(
         None => prepare(folder, plan, &mut session, &mut ledger)?,
     }
     metrics::rewind(&folder.metrics(), session.step())?;
-    Run::new(folder, plan, session, &mut ledger)?.complete(stop, observe)
+    Run::new(folder, plan, session, &mut ledger, canaries.as_ref())?.complete(stop, observe)
 }
 
 /// Lets the method learn what it needs of all records before the first step, if it needs anything.
@@ -128,6 +131,7 @@ struct Run<'a> {
     plan: &'a Plan,
     session: Session<'a>,
     ledger: &'a mut Ledger,
+    canaries: Option<&'a Canaries>,
     charges: Charges,
     /// Ends a run whose noise follows what it released.
     filter: Option<Budget>,
@@ -150,6 +154,7 @@ impl<'a> Run<'a> {
         plan: &'a Plan,
         session: Session<'a>,
         ledger: &'a mut Ledger,
+        canaries: Option<&'a Canaries>,
     ) -> Result<Run<'a>> {
         let charges = match ledger.last_step_charge() {
             Some(last) if plan.recipe.seed.is_some() => {
@@ -180,6 +185,7 @@ impl<'a> Run<'a> {
             first: session.step(),
             session,
             ledger,
+            canaries,
             charges,
             filter,
             last,
@@ -345,6 +351,13 @@ impl<'a> Run<'a> {
         checkpoint::save(&self.folder.checkpoints(), self.session.step(), &self.session.state())
     }
 
+    /// What the result gives away of the canaries, if there are any.
+    fn audit(&self) -> Result<Option<CanaryMeasurement>> {
+        let Some(canaries) = self.canaries else { return Ok(None) };
+        let mut evaluator = Evaluator::new(self.plan.network.clone(), self.plan.recipe.threads)?;
+        canaries.measure(&mut evaluator, self.session.result(), self.plan.recipe.delta).map(Some)
+    }
+
     /// Saves what there is: the state, the certificate, and the model if no step is left.
     fn finish(mut self) -> Result<Summary> {
         let (seconds, examples_per_s) = (self.begun.elapsed().as_secs_f64(), self.examples_per_s());
@@ -352,7 +365,8 @@ impl<'a> Run<'a> {
         let finished = steps >= self.last;
         self.save()?;
         let status = if finished { Status::Finished } else { Status::Interrupted };
-        let certificate = Certificate::new(self.plan, self.ledger, steps, status);
+        let audit = if finished { self.audit()? } else { None };
+        let certificate = Certificate::new(self.plan, self.ledger, steps, status, audit);
         if finished {
             let model = self.folder.model();
             let description = Some(&self.plan.description);

@@ -239,7 +239,8 @@ impl<'a> Session<'a> {
     }
 }
 
-fn mechanism(plan: &Plan, key: &Key) -> Mechanism {
+/// The mechanism of a plan.
+pub(crate) fn mechanism(plan: &Plan, key: &Key) -> Mechanism {
     let noise = &plan.recipe.noise;
     let mechanism = Mechanism::new(key.clone(), plan.recipe.batch_size as f32);
     mechanism.allocation(noise.allocation).draws(noise.draws)

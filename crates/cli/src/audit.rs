@@ -1,0 +1,72 @@
+//! `muffle audit`: measure the leak instead of trusting the claim.
+
+use crate::train::prepare;
+use crate::{audit_all, audit_replay, audit_run, audit_step};
+use clap::{Args, Subcommand};
+use muffle::audit::Verdict;
+use muffle::data::{Dataset, Search};
+use muffle::train::{Plan, recipes};
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Measure privacy: attacks with lower bounds on epsilon, beside what is claimed and what is proved.
+///
+/// Every audit ends with exit code 1 if it refutes a claim.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Step(audit_step::Arguments),
+    Replay(audit_replay::Arguments),
+    Run(audit_run::Arguments),
+    All(audit_all::Arguments),
+}
+
+/// A recipe with changes.
+#[derive(Args)]
+pub struct RecipeArguments {
+    /// A recipe by name (see `muffle recipes`) or a .toml file
+    pub recipe: String,
+    /// Change a key of the recipe: epsilon=2, method=icgc
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+impl RecipeArguments {
+    /// The plan and its data, with some more settings.
+    pub fn prepare(&self, more: Vec<String>) -> Result<(Plan, Dataset), Box<dyn Error>> {
+        let settings = [self.settings.clone(), more].concat();
+        prepare(recipes::find(&self.recipe, &settings)?, &Search::new(self.data_dir.as_deref()))
+    }
+}
+
+/// How an audit ends.
+pub type Outcome = Result<ExitCode, Box<dyn Error>>;
+
+/// A refuted claim ends with a code of its own.
+pub fn exit_code(verdict: Verdict) -> ExitCode {
+    ExitCode::from(u8::from(verdict == Verdict::Violated))
+}
+
+/// An epsilon in a table.
+pub fn shown(epsilon: Option<f64>) -> String {
+    epsilon.map_or("none".to_string(), |value| format!("{value:.4}"))
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.command {
+        Command::Step(arguments) => audit_step::run(arguments),
+        Command::Replay(arguments) => audit_replay::run(arguments),
+        Command::Run(arguments) => audit_run::run(arguments),
+        Command::All(arguments) => audit_all::run(arguments),
+    }
+}

@@ -1,0 +1,87 @@
+//! `muffle audit all`: one step of every method in every form.
+
+use crate::audit::{Outcome, exit_code, shown};
+use crate::audit_step::Options;
+use clap::Args;
+use muffle::atomic_file;
+use muffle::audit::step::audit;
+use muffle::audit::{Report, Verdict};
+use muffle::methods::{METHODS, Mode, Verdict as Published};
+use std::path::{Path, PathBuf};
+
+/// Audit a step of every method in every form; exit code 1 if a sound form is refuted.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle audit all
+  muffle audit all --docs docs      writes docs/audit.jsonl, and the table in docs/audit.md")]
+pub struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Folder of docs whose results are replaced
+    #[arg(long, value_name = "DIR")]
+    docs: Option<PathBuf>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+const HEADER: &str = "| method | form | published claim | verdict | claimed | proved | measured | any mechanism | pair |\n\
+                      |---|---|---|---|---|---|---|---|---|\n";
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let mut reports = Vec::new();
+    if !arguments.json {
+        print!("{HEADER}");
+    }
+    for entry in METHODS {
+        for &mode in entry.modes {
+            let report = audit(&arguments.options.settings(entry.name, mode, Vec::new()))?.0;
+            match arguments.json {
+                true => println!("{}", serde_json::to_string(&report)?),
+                false => print!("{}", row(&report, entry.verdict)),
+            }
+            reports.push((report, entry.verdict));
+        }
+    }
+    if let Some(folder) = &arguments.docs {
+        write(folder, &reports)?;
+    }
+    let broken =
+        |(report, _): &(Report, Published)| report.mode == Mode::Sound && report.verdict == Verdict::Violated;
+    let verdict = if reports.iter().any(broken) { Verdict::Violated } else { Verdict::NoContradictionFound };
+    Ok(exit_code(verdict))
+}
+
+fn row(report: &Report, published: Published) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {:.4} | {:.4} | {} |\n",
+        report.method,
+        report.mode.name(),
+        published.name(),
+        report.verdict.name(),
+        shown(report.claimed),
+        shown(report.proved),
+        report.measured,
+        report.measured_without_assumptions,
+        report.pair
+    )
+}
+
+/// Marks of the part of the page that is replaced.
+const MARKS: [&str; 2] = ["<!-- results -->\n", "<!-- end of results -->"];
+
+fn write(folder: &Path, reports: &[(Report, Published)]) -> Result<(), Box<dyn std::error::Error>> {
+    let page = folder.join("audit.md");
+    let text = std::fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let places = MARKS.map(|mark| {
+        text.find(mark).ok_or_else(|| format!("{}: there is no `{}`", page.display(), mark.trim()))
+    });
+    let [begin, end] = places;
+    let rows: String = reports.iter().map(|(report, published)| row(report, *published)).collect();
+    let text = format!("{}\n{HEADER}{rows}\n{}", &text[..begin? + MARKS[0].len()], &text[end?..]);
+    let lines: Result<Vec<String>, _> =
+        reports.iter().map(|(report, _)| serde_json::to_string(report)).collect();
+    atomic_file::write(&folder.join("audit.jsonl"), lines?.join("\n") + "\n")?;
+    Ok(atomic_file::write(&page, text)?)
+}

@@ -1,0 +1,92 @@
+//! `muffle audit run`: a whole training with canaries, and what its model gives away of them.
+
+use crate::audit::{Outcome, RecipeArguments, exit_code, shown};
+use crate::progress::Display;
+use crate::train::{free_folder, stop_on_interrupt};
+use clap::Args;
+use muffle::audit::Verdict;
+use muffle::train::canaries::usual_choice;
+use muffle::train::start;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Train a recipe with canaries, and guess from the finished model which of them were there.
+///
+/// Canaries are training records with a wrong label, each in or out by a coin of its own. The attacker sees the model's
+/// outputs only, so the bound is usually far below what is proved; above it, something is broken.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle audit run mnist --canaries 2000
+  muffle audit run my-recipe.toml --canaries 500 --guesses 60 --seed 3 --json")]
+pub struct Arguments {
+    #[command(flatten)]
+    recipe: RecipeArguments,
+    /// Records that become canaries
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    canaries: u64,
+    /// Coins to guess, fixed in advance (default: a fifth of the canaries)
+    #[arg(long, value_name = "N")]
+    guesses: Option<u64>,
+    /// Of the lower bound
+    #[arg(long, default_value_t = 0.95)]
+    confidence: f64,
+    /// Of canaries, coins and noise
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder of the run (default: runs/RECIPE-TIME)
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print JSON; the last line is the result
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let usual = usual_choice(arguments.canaries, arguments.seed);
+    let guesses = arguments.guesses.unwrap_or(usual.guesses);
+    let (plan, dataset) = arguments.recipe.prepare(vec![
+        format!("seed={}", arguments.seed),
+        format!("audit.canaries={}", usual.canaries),
+        format!("audit.guesses={guesses}"),
+        format!("audit.confidence={}", arguments.confidence),
+        format!("audit.seed={}", usual.seed),
+    ])?;
+    let stop = stop_on_interrupt()?;
+    let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe.recipe));
+    let mut display = Display::new(&plan, arguments.json, false);
+    let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
+    display.finish();
+    let certificate = &summary.certificate;
+    let audit = certificate.audit.ok_or_else(|| {
+        format!("the run was interrupted; continue it with `muffle train --resume {}`", path.display())
+    })?;
+    let said = certificate.claimed.or(certificate.proved.epsilon);
+    let violated = said.is_some_and(|said| audit.epsilon > said);
+    let verdict = if violated { Verdict::Violated } else { Verdict::NoContradictionFound };
+    if arguments.json {
+        println!(
+            "{}",
+            json!({
+                "verdict": verdict, "method": certificate.method, "mode": certificate.mode,
+                "claimed": certificate.claimed, "proved": certificate.proved.epsilon, "measured": audit.epsilon,
+                "confidence": audit.confidence, "delta": audit.delta, "adjacency": certificate.adjacency,
+                "canaries": audit.canaries, "guesses": audit.guesses, "correct": audit.correct,
+                "threat": "black box: the outputs of the finished model on the canaries",
+                "test_accuracy": summary.test.accuracy, "run_dir": path,
+            })
+        );
+    } else {
+        println!("{}, {}: {}\n", certificate.method, certificate.mode.name(), verdict.name());
+        println!("claimed     {}", shown(certificate.claimed));
+        println!("proved      {}", shown(certificate.proved.epsilon));
+        println!("measured    at least {:.4} with confidence {}", audit.epsilon, audit.confidence);
+        println!(
+            "            {} of {} guesses right, {} canaries",
+            audit.correct, audit.guesses, audit.canaries
+        );
+        println!("threat      black box: the outputs of the finished model on the canaries");
+        println!("run         {}", path.display());
+    }
+    Ok(exit_code(verdict))
+}

@@ -1,0 +1,131 @@
+//! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
+
+use crate::audit::{Outcome, exit_code, shown};
+use crate::audit_plots::panels;
+use crate::plot::draw;
+use clap::Args;
+use muffle::atomic_file;
+use muffle::audit::step::{Settings, audit};
+use muffle::audit::{Argument, Report};
+use muffle::methods::Mode;
+use std::path::PathBuf;
+
+/// Audit one step of a method: the release itself is seen, with and without a record that is planted for the purpose.
+///
+/// The real code of the method runs thousands of times on pairs of neighbouring data sets. Some plays choose the pair, the
+/// statistic and the threshold, fresh ones count its errors. Exit code 1 if a claim is refuted.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle audit step --method dp-sgd
+  muffle audit step --method dp-adam-ilg --mode as-published
+  muffle audit step --method icgc --mode as-published --json --plot icgc.svg")]
+pub struct Arguments {
+    /// The method: see `muffle methods`
+    #[arg(long, value_name = "NAME")]
+    method: String,
+    /// Its form
+    #[arg(long, value_name = "MODE", default_value = "sound", value_parser = [Mode::Sound.name(), Mode::AsPublished.name()])]
+    mode: String,
+    #[command(flatten)]
+    options: Options,
+    /// Change a key of the recipe that the step runs by: parameters.outside=1
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Draw the scores, and the errors beside the best that the guarantee allows
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// How thoroughly a step is audited.
+#[derive(Args)]
+pub struct Options {
+    /// Standard deviation of the noise over the threshold
+    #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
+    noise_multiplier: f64,
+    /// Values of an input of the planted network, which has twice as many parameters
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    width: usize,
+    /// Plays with the record and without it, each
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    trials: u64,
+    /// Of all random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Of the lower bound
+    #[arg(long, default_value_t = 0.95)]
+    confidence: f64,
+    /// Of all epsilons
+    #[arg(long, default_value_t = 1e-5)]
+    delta: f64,
+}
+
+impl Options {
+    /// With a method.
+    pub fn settings(&self, method: &str, mode: Mode, settings: Vec<String>) -> Settings {
+        Settings {
+            method: method.to_string(),
+            mode,
+            noise_multiplier: self.noise_multiplier,
+            width: self.width,
+            settings,
+            trials: self.trials,
+            seed: self.seed,
+            confidence: self.confidence,
+            delta: self.delta,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let modes = [Mode::Sound, Mode::AsPublished];
+    let mode = modes.into_iter().find(|mode| mode.name() == arguments.mode).unwrap_or_default();
+    let settings = arguments.options.settings(&arguments.method, mode, arguments.settings.clone());
+    let (report, attack) = audit(&settings)?;
+    if let Some(path) = &arguments.plot {
+        atomic_file::write(path, draw(&panels(&report, &attack)?))?;
+    }
+    match arguments.json {
+        true => println!("{}", serde_json::to_string(&report)?),
+        false => print(&report),
+    }
+    Ok(exit_code(report.verdict))
+}
+
+fn print(report: &Report) {
+    let rate = |count: u64| 100.0 * count as f64 / report.trials as f64;
+    println!("{}, {}: {}\n", report.method, report.mode.name(), report.verdict.name());
+    println!("claimed     {}", shown(report.claimed));
+    println!("proved      {}", shown(report.proved));
+    println!(
+        "measured    at least {:.4} with confidence {}, {}",
+        report.measured,
+        report.confidence,
+        match report.argument {
+            Argument::ClopperPearson => "whatever the mechanism",
+            Argument::Gaussian => "of a mechanism that is Gaussian by design",
+        }
+    );
+    if report.argument == Argument::Gaussian {
+        println!("            at least {:.4} without that assumption", report.measured_without_assumptions);
+    }
+    println!(
+        "            at delta {}, {}, one step with noise multiplier {}",
+        report.delta, report.adjacency, report.noise_multiplier
+    );
+    if let Some(statement) = report.stronger_statement() {
+        println!("            {statement}");
+    }
+    println!("pair        {}", report.pair);
+    println!("statistic   {}", report.statistic);
+    println!(
+        "errors      {:.2} % of {} plays with the record recognised, {:.2} % without it taken for one",
+        rate(report.true_positives),
+        report.trials,
+        rate(report.false_positives)
+    );
+    println!("threat      {}", report.threat);
+}

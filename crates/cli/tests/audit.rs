@@ -1,0 +1,98 @@
+//! `muffle audit`, on the binary that users run.
+
+mod common;
+
+use common::{Project, last_json, read_json};
+
+#[test]
+fn a_step_ends_with_three_epsilons_and_a_code() {
+    let project = Project::new();
+    let audit = |method: &str, mode: &str, more: &[&str]| {
+        let plain = ["audit", "step", "--method", method, "--mode", mode, "--json", "--trials", "1500"];
+        project.muffle(&[&plain[..], more].concat())
+    };
+    let sound = audit("dp-sgd", "sound", &["--plot", "scores.svg"]);
+    assert_eq!(sound.status.code(), Some(0), "{sound:?}");
+    let report = last_json(&sound);
+    assert_eq!(report["verdict"], "no_contradiction_found");
+    assert!(report["claimed"].is_null() && report["confidence"] == 0.95, "{report}");
+    let (proved, measured) = (report["proved"].as_f64().unwrap(), report["measured"].as_f64().unwrap());
+    assert!(measured > 0.5 * proved && measured <= proved, "{report}");
+    let plot = std::fs::read_to_string(project.path("scores.svg")).unwrap();
+    assert!(plot.starts_with("<svg") && plot.contains("true positives"), "{plot}");
+
+    let published = audit("dp-adam-ilg", "as-published", &[]);
+    assert_eq!(published.status.code(), Some(1), "{published:?}");
+    let report = last_json(&published);
+    assert_eq!(report["verdict"], "violated");
+    assert!(report["measured"].as_f64().unwrap() > report["claimed"].as_f64().unwrap(), "{report}");
+    assert!(report["threat"].as_str().unwrap().contains("forced into the batch"), "{report}");
+
+    for (arguments, part) in [
+        (&["--confidence", "1"][..], "confidence 1 is outside (0, 1)"),
+        (&["--trials", "0"], "0 trials"),
+        (&["--width", "0"], "a width of 0"),
+        (&["--noise-multiplier", "0"], "noise multiplier 0 is outside"),
+    ] {
+        let plain = ["audit", "step", "--method", "dp-sgd"];
+        let output = project.muffle(&[&plain[..], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
+    }
+}
+
+#[test]
+fn a_replay_holds_for_a_sound_form_and_not_for_a_published_one() {
+    let project = Project::new();
+    for sampler in ["poisson", "reshuffled", "balls-and-bins"] {
+        let setting = format!("sampler={sampler}");
+        let output =
+            project.muffle(&["audit", "replay", "small.toml", "--steps", "6", "--json", "--set", &setting]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let report = last_json(&output);
+        assert_eq!((report["verdict"].as_str(), report["steps"].as_u64()), (Some("holds"), Some(6)));
+    }
+    let published =
+        ["audit", "replay", "small.toml", "--json", "--set", "method=icgc", "--set", "mode=as-published"];
+    let output = project.muffle(&published);
+    assert_eq!((output.status.code(), last_json(&output)["verdict"].as_str()), (Some(1), Some("violated")));
+    let refused = project.muffle(&["audit", "replay", "small.toml", "--set", "method=noisy-gradient"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("muffle audit step"), "{refused:?}");
+}
+
+/// The certificate of a run has the bound of its own audit, and too few canaries are refused with the number that is needed.
+#[test]
+fn canaries_of_a_run_are_measured() {
+    let project = Project::new();
+    let private = project.muffle(&[
+        "train",
+        "small.toml",
+        "--seed",
+        "1",
+        "--json",
+        "--output",
+        "run",
+        "--audit",
+        "200",
+    ]);
+    assert!(private.status.success(), "{private:?}");
+    let certificate = read_json(&project.path("run/privacy.json"));
+    let measured = certificate["measured"].as_f64().unwrap();
+    assert!(measured <= certificate["proved"]["epsilon"].as_f64().unwrap(), "{certificate}");
+    assert_eq!(last_json(&private)["measured_epsilon"], certificate["measured"]);
+    assert_eq!(certificate["audit"]["canaries"], 200);
+
+    let audit =
+        project.muffle(&["audit", "run", "small.toml", "--canaries", "200", "--json", "--output", "audited"]);
+    assert_eq!(audit.status.code(), Some(0), "{audit:?}");
+    let report = last_json(&audit);
+    assert_eq!(
+        (report["guesses"].as_u64(), report["verdict"].as_str()),
+        (Some(40), Some("no_contradiction_found"))
+    );
+
+    let few = project.muffle(&["audit", "run", "small.toml", "--canaries", "4", "--output", "few"]);
+    let message = String::from_utf8_lossy(&few.stderr).to_string();
+    assert_eq!(few.status.code(), Some(2), "{few:?}");
+    assert!(message.contains("unless there are 6 of them"), "{message}");
+}

@@ -1,0 +1,27 @@
+//! Privacy that is measured: attacks on releases and models, with lower bounds on epsilon and their confidence.
+//!
+//! An audit plays a [`Game`] many times: one of two neighbouring data sets is used, the attacker sees what is released, and
+//! says which it was. [`attack`] looks for the best test on some plays and counts its errors on fresh ones; [`bounds`]
+//! turns the counts into an epsilon. [`step`] audits one step of a method by the releases themselves, the strongest
+//! position an attacker can have.
+
+mod attack;
+pub mod bounds;
+mod game;
+mod neighbours;
+mod planted;
+pub mod replay;
+mod report;
+pub mod results;
+mod score;
+pub mod step;
+mod steps_game;
+mod subject;
+
+pub use attack::{Attack, Objective, attack};
+pub use game::Game;
+pub use neighbours::{Neighbours, neighbours};
+pub use planted::{Planted, Record as PlantedRecord};
+pub use report::{Argument, Report, Verdict};
+pub use steps_game::StepsGame;
+pub use subject::{MakeMechanism, MakeMethod, Subject};

@@ -1,0 +1,96 @@
+//! What an audit found.
+
+use crate::methods::Mode;
+use muffle_accounting::Adjacency;
+use serde::{Deserialize, Serialize};
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A deterministic check found it kept on the data at hand.
+    Holds,
+    /// It is refuted with the stated confidence.
+    Violated,
+    /// No attack of the audit came above it, which proves nothing.
+    NoContradictionFound,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Violated => "violated",
+            Verdict::NoContradictionFound => "no contradiction found",
+        }
+    }
+}
+
+/// By which argument errors became an epsilon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argument {
+    /// Any mechanism.
+    ClopperPearson,
+    /// A mechanism that is Gaussian by design.
+    Gaussian,
+}
+
+/// Three epsilons of one step, side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// What became of the claim.
+    pub verdict: Verdict,
+    /// The method.
+    pub method: String,
+    /// Its form.
+    pub mode: Mode,
+    /// What the paper's argument gives for one step without sampling.
+    pub claimed: Option<f64>,
+    /// What is proved of it.
+    pub proved: Option<f64>,
+    /// A lower bound on the truth.
+    pub measured: f64,
+    /// Its argument.
+    pub argument: Argument,
+    /// The lower bound that holds for any mechanism.
+    pub measured_without_assumptions: f64,
+    /// Of the lower bounds.
+    pub confidence: f64,
+    /// Of all epsilons.
+    pub delta: f64,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// Standard deviation of the noise over the threshold.
+    pub noise_multiplier: f64,
+    /// What the attacker sees and chooses.
+    pub threat: String,
+    /// The pair of data sets that was told apart best.
+    pub pair: String,
+    /// By which statistic.
+    pub statistic: String,
+    /// Number of parameters of the network.
+    pub parameters: usize,
+    /// Trials in each world.
+    pub trials: u64,
+    /// Trials with the record in which the test said so.
+    pub true_positives: u64,
+    /// Trials without it in which the test said so all the same.
+    pub false_positives: u64,
+    /// Of all random numbers of the audit.
+    pub seed: u64,
+}
+
+impl Report {
+    /// What is more than the bound: a test that never errs bounds epsilon by the number of trials alone.
+    pub fn stronger_statement(&self) -> Option<String> {
+        (self.true_positives == self.trials && self.false_positives == 0).then(|| {
+            format!(
+                "the test erred in none of {} trials: the bound is as high as so many trials can show, and more trials \
+                 raise it",
+                2 * self.trials
+            )
+        })
+    }
+}

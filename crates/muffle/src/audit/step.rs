@@ -1,0 +1,185 @@
+//! The audit of one step by its release.
+
+use super::attack::{Attack, Objective, attack};
+use super::game::Game;
+use super::neighbours::neighbours;
+use super::planted::Planted;
+use super::report::{Argument, Report, Verdict};
+use super::steps_game::StepsGame;
+use super::subject::Subject;
+use crate::data::Visibility;
+use crate::methods::{self, Mode};
+use crate::train::{DataShape, Plan, Recipe, Result, TrainError};
+use muffle_accounting::pld::Pld;
+use muffle_accounting::reshuffling::Reshuffling;
+use muffle_accounting::{Accountant, Adjacency, Assignment, Event};
+use muffle_nn::Shape;
+
+/// The attacker's position in an audit of a step.
+pub const THREAT: &str = "gradient-level white box: the attacker sees the release, knows all other records and the parameters, \
+                          and chooses the record; it is forced into the batch, so that the step is compared without sampling";
+
+/// The public batch size, which divides the sums; what is in a batch does not depend on it.
+const BATCH_SIZE: u64 = 100;
+
+/// What to audit, and how thoroughly.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// A method.
+    pub method: String,
+    /// Its form.
+    pub mode: Mode,
+    /// Standard deviation of the noise over the threshold.
+    pub noise_multiplier: f64,
+    /// Values of an input: the network has twice as many parameters.
+    pub width: usize,
+    /// Changes of the recipe that the step runs by.
+    pub settings: Vec<String>,
+    /// Plays in each world that the bound rests on.
+    pub trials: u64,
+    /// Of all random numbers.
+    pub seed: u64,
+    /// Of the bound.
+    pub confidence: f64,
+    /// Of all epsilons.
+    pub delta: f64,
+}
+
+/// A step with what is said of it.
+pub struct Case {
+    /// The step.
+    pub plan: Plan,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// What the paper's argument gives.
+    pub claimed: Option<f64>,
+    /// What is proved.
+    pub proved: Option<f64>,
+    /// What is released, as far as it is known by design.
+    pub event: Option<Event>,
+}
+
+impl Case {
+    /// One step of a method without sampling, on a [`Planted`] network with threshold one.
+    pub fn new(settings: &Settings) -> Result<Case> {
+        let entry = methods::find(&settings.method).map_err(TrainError::Plan)?;
+        let own = |setting: &&&str| {
+            ["sampler", "adjacency", "noise"].iter().any(|key| setting.split(['=', '.']).next() == Some(key))
+        };
+        // Of a method's settings, those of a single step; schedules, optimizers and networks come before or after it.
+        let mut changes: Vec<String> = entry.settings.iter().filter(own).map(ToString::to_string).collect();
+        changes.extend(settings.settings.iter().cloned());
+        let text = format!(
+            "data = \"none\"\nmodel = {}\nmethod = {:?}\nmode = {:?}\nnoise_multiplier = {}\nsteps = 1\nbatch_size = \
+             {BATCH_SIZE}\nlearning_rate = 1\ndelta = {}\nclip = {{ kind = \"flat\", threshold = 1 }}",
+            Planted::new(settings.width).model(),
+            settings.method,
+            settings.mode.name(),
+            settings.noise_multiplier,
+            settings.delta,
+        );
+        let data = DataShape {
+            input: Shape::Vector(settings.width),
+            classes: 2,
+            records: BATCH_SIZE as usize,
+            visibility: Visibility::Public,
+        };
+        let plan = |changes: &[String]| Plan::new(Recipe::parse(&settings.method, &text, changes)?, &data);
+        let name = (settings.method.as_str(), settings.mode);
+        if name == ("dp-sgd-decay", Mode::AsPublished) {
+            return Case::reshuffled(plan(&[changes, vec!["mode=sound".to_string()]].concat())?);
+        }
+        let plan = plan(&changes)?;
+        let event = plan.total_cost()?;
+        let proved = match settings.mode {
+            Mode::Sound => Some(Pld.epsilon(&event, plan.adjacency, settings.delta)?.epsilon),
+            Mode::AsPublished => None,
+        };
+        let event = Some(event).filter(|_| proved.is_some());
+        Ok(Case { adjacency: plan.adjacency, claimed: plan.claimed, proved, event, plan })
+    }
+
+    /// What Yu et al. print for an epoch of batches, where a record is exchanged for another: their price of random
+    /// samples has no meaning without sampling.
+    fn reshuffled(plan: Plan) -> Result<Case> {
+        let (noise, delta) = (plan.noise_multiplier, plan.recipe.delta);
+        let epoch = Event::gaussian(noise).partitioned_epoch(Assignment::Reshuffled);
+        let claimed = Reshuffling.epsilon(&epoch, Adjacency::ZeroOut, delta)?.epsilon;
+        let adjacency = Adjacency::ReplaceOne;
+        let proved = Pld.epsilon(&epoch, adjacency, delta)?.epsilon;
+        Ok(Case { plan, adjacency, claimed: Some(claimed), proved: Some(proved), event: Some(epoch) })
+    }
+}
+
+/// Audits a step of a published method.
+pub fn audit(settings: &Settings) -> Result<(Report, Attack)> {
+    check(settings)?;
+    let case = Case::new(settings)?;
+    let planted = Planted::new(settings.width);
+    let subject = Subject {
+        adjacency: case.adjacency,
+        ..Subject::of(&case.plan, planted.parameters(&case.plan.network))
+    };
+    let attack = search(&subject, &planted, case.event.is_some(), settings)?;
+    Ok((report(&case, &attack, settings), attack))
+}
+
+/// Looks for the best attack on a subject.
+pub fn search(subject: &Subject, planted: &Planted, gaussian: bool, settings: &Settings) -> Result<Attack> {
+    let mut games: Vec<Box<dyn Game + '_>> = Vec::new();
+    for pair in neighbours(planted, subject.adjacency) {
+        games.push(Box::new(StepsGame::new(subject, pair)?));
+    }
+    let objective = if gaussian { Objective::Mu } else { Objective::Epsilon { delta: settings.delta } };
+    attack(&mut games, objective, settings.confidence, settings.trials, settings.seed)
+}
+
+fn check(settings: &Settings) -> Result<()> {
+    let refuse = |reason: String| Err(TrainError::Plan(reason));
+    if !(settings.confidence > 0.0 && settings.confidence < 1.0) {
+        return refuse(format!("confidence {} is outside (0, 1)", settings.confidence));
+    }
+    if settings.trials == 0 {
+        return refuse("0 trials show nothing; take 1000 or more".to_string());
+    }
+    if !(2..=1 << 20).contains(&settings.width) {
+        return refuse(format!("a width of {} is outside 2 to {}", settings.width, 1 << 20));
+    }
+    if !(settings.noise_multiplier > 0.0 && settings.noise_multiplier.is_finite()) {
+        return refuse(format!("noise multiplier {} is outside (0, infinity)", settings.noise_multiplier));
+    }
+    Ok(())
+}
+
+fn report(case: &Case, attack: &Attack, settings: &Settings) -> Report {
+    let (found, delta, confidence) = (attack.detections, settings.delta, settings.confidence);
+    let free = found.epsilon(delta, confidence);
+    let (argument, measured) = match case.event {
+        Some(_) => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
+        None => (Argument::ClopperPearson, free),
+    };
+    let said = case.claimed.or(case.proved);
+    let violated = said.is_some_and(|said| measured > said);
+    Report {
+        verdict: if violated { Verdict::Violated } else { Verdict::NoContradictionFound },
+        method: settings.method.clone(),
+        mode: settings.mode,
+        claimed: case.claimed,
+        proved: case.proved,
+        measured,
+        argument,
+        measured_without_assumptions: free,
+        confidence,
+        delta,
+        adjacency: case.adjacency,
+        noise_multiplier: settings.noise_multiplier,
+        threat: THREAT.to_string(),
+        pair: attack.pair.clone(),
+        statistic: attack.statistic.clone(),
+        parameters: case.plan.network.parameter_len(),
+        trials: found.present,
+        true_positives: found.true_positives,
+        false_positives: found.false_positives,
+        seed: settings.seed,
+    }
+}

@@ -78,17 +78,15 @@ impl Arguments {
                 }
                 for epsilon in &self.epsilon {
                     let named = [
-                        Some(format!("method={name}")),
-                        Some(format!("mode={}", mode.name())),
                         // The noise follows from epsilon, whatever the recipe had.
                         Some("noise_multiplier=".to_string()),
                         Some(format!("epsilon={epsilon}")),
                         self.data.as_ref().map(|value| format!("data={value:?}")),
                         self.model.as_ref().map(|value| format!("model={value:?}")),
                     ];
-                    let own = entry.settings.iter().map(ToString::to_string);
+                    let named = named.into_iter().flatten();
                     let settings: Vec<String> =
-                        own.chain(named.into_iter().flatten()).chain(self.settings.clone()).collect();
+                        entry.form(mode).chain(named).chain(self.settings.clone()).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
                         levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],

@@ -126,10 +126,8 @@ fn plan(
          batch_size = {batch}\nclip = {{ kind = \"flat\", threshold = 1.0 }}\nlearning_rate = 0.05\n",
         workload.model
     );
-    let own = entry.settings.iter().map(ToString::to_string);
-    let named = [format!("method={}", entry.name), format!("mode={}", mode.name())];
     let threads = threads.map(|threads| format!("threads={threads}"));
-    let settings: Vec<String> = own.chain(named).chain(threads).collect();
+    let settings: Vec<String> = entry.form(mode).chain(threads).collect();
     let recipe = Recipe::parse(&format!("bench of `{}`", entry.name), &text, &settings)?;
     Plan::new(recipe, &DataShape::of(dataset))
 }

@@ -64,3 +64,11 @@ pub struct Entry {
     /// Puts it together.
     pub build: fn(&Blueprint) -> BuildResult,
 }
+
+impl Entry {
+    /// Settings that make a recipe one of this method in this form, its usual settings included.
+    pub fn form(&self, mode: Mode) -> impl Iterator<Item = String> {
+        let own = self.settings.iter().map(ToString::to_string);
+        own.chain([format!("method={}", self.name), format!("mode={}", mode.name())])
+    }
+}

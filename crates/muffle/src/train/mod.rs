@@ -16,6 +16,7 @@ pub mod evaluation;
 mod keys;
 pub mod ledger;
 pub mod metrics;
+mod network;
 mod plan;
 mod recipe;
 pub mod recipes;

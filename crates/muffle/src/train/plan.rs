@@ -3,7 +3,8 @@
 use super::choices::{SamplerChoice, TimeUnit};
 use super::error::{Result, TrainError};
 use super::ledger::{Access, Preparation};
-use super::recipe::{ModelChoice, Recipe};
+use super::network::{check_shapes, describe};
+use super::recipe::Recipe;
 use crate::data::{Dataset, Visibility};
 use crate::methods::{self, Blueprint, Entry, Method, Mode, Parameters};
 use crate::noise::Key;
@@ -14,9 +15,8 @@ use muffle_accounting::pld::Pld;
 use muffle_accounting::rdp::{Rdp, best_order};
 use muffle_accounting::{Accountant, AccountingError, Adjacency, Composition, Event};
 use muffle_nn::shape::Shape;
-use muffle_nn::{ModelDescription, Network, models};
+use muffle_nn::{ModelDescription, Network};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A recipe whose open questions are answered.
@@ -406,43 +406,6 @@ fn check_held_out(recipe: &Recipe, adjacency: Adjacency) -> Result<f64> {
         ),
         _ => Ok(1.0 - share),
     }
-}
-
-/// The network a recipe asks for.
-fn describe(model: &ModelChoice, input: Shape) -> Result<ModelDescription> {
-    match model {
-        ModelChoice::Named(name) if name.ends_with(".toml") => Ok(ModelDescription::read(Path::new(name))?),
-        ModelChoice::Named(name) => Ok(models::model(name)?),
-        ModelChoice::Written(table) => {
-            let mut table = table.clone();
-            table.entry("input").or_insert_with(|| {
-                input
-                    .sizes()
-                    .into_iter()
-                    .map(|size| toml::Value::Integer(size as i64))
-                    .collect::<Vec<_>>()
-                    .into()
-            });
-            Ok(ModelDescription::from_toml(&table.to_string())?)
-        }
-    }
-}
-
-fn check_shapes(network: &Network, input: Shape, classes: usize) -> Result<()> {
-    if !network.input().reads(input) {
-        return Err(TrainError::Plan(format!(
-            "the model takes inputs of shape {}, the data has {input}; choose another model, or describe one in the \
-             recipe (docs/models.md)",
-            network.input()
-        )));
-    }
-    if network.output().len() != classes {
-        return Err(TrainError::Plan(format!(
-            "the model has {} outputs, the data has {classes} classes; its last layer needs one output for each class",
-            network.output().len()
-        )));
-    }
-    Ok(())
 }
 
 /// A budget that allows nothing, with what would help.

@@ -24,6 +24,10 @@ const COMPARISON: [&str; 12] = [
     "comparison",
 ];
 
+/// A comparison of a single method at one budget, to be interrupted.
+const ONE_METHOD: [&str; 8] =
+    ["compare", "--methods", "dp-sgd", "--recipe", "small.toml", "--epsilon", "4", "--quiet"];
+
 /// Runs a command and returns its result.
 fn result(project: &Project, arguments: &[&str]) -> Value {
     let output = project.muffle(arguments);
@@ -117,25 +121,8 @@ fn forms_as_published_stand_beside_sound_ones_with_their_claim() {
 fn a_killed_comparison_goes_on_to_the_same_results() {
     let project = Project::new();
     let arguments = |output: &'static str| {
-        vec![
-            "compare",
-            "--methods",
-            "dp-sgd",
-            "--recipe",
-            "small.toml",
-            "--epsilon",
-            "4",
-            "--seeds",
-            "3",
-            "--quiet",
-            "--set",
-            "steps=20000",
-            "--set",
-            "checkpoint_seconds=0.01",
-            "--json",
-            "--output",
-            output,
-        ]
+        let length = ["--seeds", "3", "--set", "steps=20000", "--set", "checkpoint_seconds=0.01"];
+        [&ONE_METHOD[..], &length, &["--json", "--output", output]].concat()
     };
     let whole = result(&project, &arguments("whole"));
     for kill in 0..3 {
@@ -160,24 +147,8 @@ fn a_killed_comparison_goes_on_to_the_same_results() {
 #[test]
 fn an_interrupt_keeps_what_is_finished_and_says_how_to_go_on() {
     let project = Project::new();
-    let arguments = [
-        "compare",
-        "--methods",
-        "dp-sgd",
-        "--recipe",
-        "small.toml",
-        "--epsilon",
-        "4",
-        "--seeds",
-        "4",
-        "--quiet",
-        "--threads",
-        "1",
-        "--set",
-        "steps=60000",
-        "--output",
-        "stopped",
-    ];
+    let length = ["--seeds", "4", "--threads", "1", "--set", "steps=60000"];
+    let arguments = [&ONE_METHOD[..], &length, &["--output", "stopped"]].concat();
     let child = project.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     while !project.path("stopped/cells/dp-sgd-4-1/ledger.jsonl").exists() && Instant::now() < deadline {

@@ -61,13 +61,7 @@ impl Trial {
         );
         let settings: Vec<String> = settings(method, mode).iter().map(ToString::to_string).collect();
         let recipe = Recipe::parse(method, &text, &settings).unwrap();
-        let data = DataShape {
-            input: Shape::image(1, 12, 12),
-            classes: 10,
-            records: 4000,
-            visibility: Visibility::Public,
-        };
-        let plan = Plan::new(recipe, &data).unwrap();
+        let plan = Plan::new(recipe, &DATA).unwrap();
         let method = plan.build_method().unwrap();
         let options = Options { hooked: method.hooked(), ..Options::new(method.purpose()) };
         Trial { setting: Setting::of(plan.network.clone(), options), plan }
@@ -125,6 +119,14 @@ fn normals(seed: u64, step: u64, count: usize) -> Vec<f32> {
     );
     normals
 }
+
+/// What the recipes of trials are made for.
+const DATA: DataShape = DataShape {
+    input: Shape::Image { height: 12, width: 12, channels: 1 },
+    classes: 10,
+    records: 4000,
+    visibility: Visibility::Public,
+};
 
 const NOBODY: Records = Records { inputs: Vec::new() };
 
@@ -408,13 +410,7 @@ fn relevance_noise_pays_before_the_first_step() {
 
     let mut recipe = trial.plan.recipe.clone();
     recipe.adjacency = Some(Adjacency::ReplaceOne);
-    let data = DataShape {
-        input: Shape::image(1, 12, 12),
-        classes: 10,
-        records: 4000,
-        visibility: Visibility::Public,
-    };
-    let plan = Plan::new(recipe, &data).unwrap();
+    let plan = Plan::new(recipe, &DATA).unwrap();
     assert_eq!(plan.build_method().unwrap().preparation(), Some(Event::laplace(20.0)));
 }
 

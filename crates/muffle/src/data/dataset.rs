@@ -28,6 +28,32 @@ impl Records {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The records at these positions, each of `width` values, in this order.
+    fn select(&self, width: usize, positions: &[usize]) -> Records {
+        fn part<T: Copy>(values: &[T], width: usize, positions: &[usize]) -> Vec<T> {
+            positions.iter().flat_map(|&at| &values[at * width..][..width]).copied().collect()
+        }
+        match self {
+            Records::Bytes(values) => Records::Bytes(part(values, width, positions)),
+            Records::Floats(values) => Records::Floats(part(values, width, positions)),
+        }
+    }
+
+    /// These records and then others; as floats if either are.
+    fn followed_by(self, others: Records) -> Records {
+        match (self, others) {
+            (Records::Bytes(first), Records::Bytes(second)) => Records::Bytes([first, second].concat()),
+            (first, second) => Records::Floats([first.into_floats(), second.into_floats()].concat()),
+        }
+    }
+
+    fn into_floats(self) -> Vec<f32> {
+        match self {
+            Records::Bytes(values) => values.into_iter().map(f32::from).collect(),
+            Records::Floats(values) => values,
+        }
+    }
 }
 
 /// Records with their classes.
@@ -48,6 +74,26 @@ impl Split {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
+    }
+
+    /// The records at these positions, in this order; a position may come twice.
+    ///
+    /// # Panics
+    /// If a position lies outside the split.
+    pub fn select(&self, positions: &[usize]) -> Split {
+        let width = self.records.len() / self.len().max(1);
+        Split {
+            records: self.records.select(width, positions),
+            labels: positions.iter().map(|&position| self.labels[position]).collect(),
+        }
+    }
+
+    /// These records and then others of the same width.
+    pub fn followed_by(self, others: Split) -> Split {
+        Split {
+            records: self.records.followed_by(others.records),
+            labels: [self.labels, others.labels].concat(),
+        }
     }
 
     /// How many records each class has. On private records this is a statistic: not to be shown for free.
@@ -141,6 +187,19 @@ impl Dataset {
         Ok(Dataset { name: name.to_string(), input, classes, scaling, visibility, train, test })
     }
 
+    /// The same with other records in its splits.
+    pub fn with_splits(&self, train: Split, test: Split) -> Result<Dataset> {
+        Dataset::new(
+            &self.name,
+            self.input,
+            self.classes.clone(),
+            self.scaling.clone(),
+            self.visibility,
+            train,
+            test,
+        )
+    }
+
     /// The name it is asked for by.
     pub fn name(&self) -> &str {
         &self.name
@@ -174,5 +233,22 @@ impl Dataset {
     /// The records to measure on.
     pub fn test(&self) -> View<'_> {
         View::new(self, &self.test)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_chosen_and_joined_with_their_labels() {
+        let bytes = Split { records: Records::Bytes(vec![1, 2, 3, 4, 5, 6]), labels: vec![0, 1, 2] };
+        let chosen = bytes.select(&[2, 0, 2]);
+        assert_eq!(chosen, Split { records: Records::Bytes(vec![5, 6, 1, 2, 5, 6]), labels: vec![2, 0, 2] });
+        let joined = bytes.select(&[1]).followed_by(bytes.select(&[0]));
+        assert_eq!(joined, bytes.select(&[1, 0]));
+        let floats = Split { records: Records::Floats(vec![0.5, 0.25]), labels: vec![3] };
+        let mixed = bytes.select(&[1]).followed_by(floats);
+        assert_eq!(mixed, Split { records: Records::Floats(vec![3.0, 4.0, 0.5, 0.25]), labels: vec![1, 3] });
     }
 }

@@ -3,7 +3,7 @@
 mod genotype;
 
 use crate::atomic_file;
-use crate::data::{Dataset, Records, Split};
+use crate::data::Dataset;
 use crate::mechanism::Mechanism;
 use crate::methods::Mode;
 use crate::noise::{Key, Purpose, Stream, Uniform};
@@ -87,7 +87,8 @@ pub fn search(
         return Err(TrainError::file(folder, "there is a search already; choose another folder"));
     }
     let (training, held_out) = hold_out(&dataset.train(), settings.share);
-    let parts = parts(dataset, &training, &held_out)?;
+    let all = dataset.train().split();
+    let parts = dataset.with_splits(all.select(&training), all.select(&held_out))?;
     let key = |number: u64| match recipe.seed {
         Some(seed) => Ok(Key::from_seed(seed.wrapping_mul(1 << 20).wrapping_add(number))),
         None => Key::from_entropy(),
@@ -224,30 +225,4 @@ impl Plans {
         let written = model.to_toml().parse().expect("a model file is TOML");
         Plan::new(Recipe { model: ModelChoice::Written(written), ..self.recipe.clone() }, &self.shape)
     }
-}
-
-/// A data set whose two splits are parts of the training records of another.
-fn parts(dataset: &Dataset, training: &[usize], held_out: &[usize]) -> Result<Dataset> {
-    let train = dataset.train();
-    let (split, width) = (train.split(), dataset.input().len());
-    let part = |places: &[usize]| Split {
-        records: match &split.records {
-            Records::Bytes(values) => Records::Bytes(
-                places.iter().flat_map(|&at| &values[at * width..][..width]).copied().collect(),
-            ),
-            Records::Floats(values) => Records::Floats(
-                places.iter().flat_map(|&at| &values[at * width..][..width]).copied().collect(),
-            ),
-        },
-        labels: places.iter().map(|&place| split.labels[place]).collect(),
-    };
-    Ok(Dataset::new(
-        dataset.name(),
-        dataset.input(),
-        dataset.classes().to_vec(),
-        dataset.scaling().clone(),
-        dataset.visibility(),
-        part(training),
-        part(held_out),
-    )?)
 }

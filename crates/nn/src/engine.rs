@@ -29,12 +29,14 @@ pub struct Options {
     pub micro_batch: Option<usize>,
     /// Whether hooks will be called: layers then work on copies of their own.
     pub hooked: bool,
+    /// Whether gradients will be carried through the first layers to the inputs.
+    pub input_gradients: bool,
 }
 
 impl Options {
     /// All cores, micro-batches chosen by memory.
     pub fn new(purpose: Purpose) -> Options {
-        Options { purpose, threads: None, micro_batch: None, hooked: false }
+        Options { purpose, threads: None, micro_batch: None, hooked: false, input_gradients: false }
     }
 }
 
@@ -95,7 +97,7 @@ impl Engine {
         if options.micro_batch == Some(0) {
             return Err(Error::Options("micro-batch: 0 examples; use 1 or more".to_string()));
         }
-        let plan = Plan::new(&network, false, options.hooked);
+        let plan = Plan::new(&network, options.input_gradients, options.hooked);
         let capacity = options.micro_batch.unwrap_or_else(|| micro_batch(&network, &plan, options.purpose));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -226,20 +228,36 @@ impl Engine {
             hooks: None,
             seed: 0,
         };
-        let (count, threads) = (examples.len(), workers.len());
-        let mut shares = Vec::new();
-        let mut rest = outputs;
-        for (index, worker) in workers.iter_mut().enumerate() {
-            let range = share(count, threads, index);
-            let (own, behind) = rest.split_at_mut(range.len() * width);
-            shares.push((worker, range, own));
-            rest = behind;
+        run_shares(pool, workers, &step, Task::Evaluate, outputs, width);
+        Ok(())
+    }
+
+    /// The gradient of the loss of every example at its input, one after the other; zeros for an example that is not finite.
+    ///
+    /// The engine has to be built to train plainly, with input gradients. Layers behave as in training, so that dropout drops and
+    /// a layer that mixes examples is refused.
+    pub fn input_gradients(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        gradients: &mut [f32],
+    ) -> Result<()> {
+        let width = self.network.input().len();
+        assert_eq!(gradients.len(), examples.len() * width, "room for the gradients");
+        self.check_purpose(Purpose::Plain)?;
+        if !self.options.input_gradients {
+            return Err(Error::Options("input gradients: this engine was built without them".to_string()));
         }
-        pool.install(|| {
-            shares
-                .into_par_iter()
-                .for_each(|(worker, range, outputs)| worker.run(&step, Task::Evaluate, range, Some(outputs)));
-        });
+        refuse_mixing(&self.network)?;
+        for index in 0..examples.len() {
+            loss.check(self.network.output(), examples.target(index))?;
+        }
+        self.prepare(parameters);
+        let Engine { network, plan, pool, workers, prepared, .. } = self;
+        let step = Step { network, plan, parameters, prepared, examples, views: 1, loss, hooks: None, seed };
+        run_shares(pool, workers, &step, Task::InputGradients, gradients, width);
         Ok(())
     }
 
@@ -314,7 +332,7 @@ impl Engine {
     ) -> Result<Outcome> {
         self.check_purpose(match task {
             Task::Evaluate => Purpose::Evaluate,
-            Task::Plain | Task::Visit(_) => Purpose::Plain,
+            Task::Plain | Task::Visit(_) | Task::InputGradients => Purpose::Plain,
             Task::Weighted(_) => Purpose::PerExample,
         })?;
         for index in 0..examples.len() {
@@ -377,6 +395,29 @@ fn refuse_mixing(network: &Network) -> Result<()> {
         Some(node) => Err(Error::MixesExamples { layer: node.name.clone(), kind: node.kind() }),
         None => Ok(()),
     }
+}
+
+/// Runs every thread's share of a step, each of which writes `width` values for each of its examples.
+fn run_shares(
+    pool: &rayon::ThreadPool,
+    workers: &mut [Worker],
+    step: &Step,
+    task: Task,
+    values: &mut [f32],
+    width: usize,
+) {
+    let (count, threads) = (step.examples.len(), workers.len());
+    let mut shares = Vec::new();
+    let mut rest = values;
+    for (index, worker) in workers.iter_mut().enumerate() {
+        let range = share(count, threads, index);
+        let (own, behind) = rest.split_at_mut(range.len() * width);
+        shares.push((worker, range, own));
+        rest = behind;
+    }
+    pool.install(|| {
+        shares.into_par_iter().for_each(|(worker, range, own)| worker.run(step, task, range, Some(own)));
+    });
 }
 
 /// The examples or records of one thread.

@@ -26,6 +26,8 @@ pub(crate) enum Task<'a> {
     Weighted(&'a Weigh<'a>),
     /// Hands them out one by one.
     Visit(&'a Visit<'a>),
+    /// Leaves those of the parameters aside: gradients at the inputs only.
+    InputGradients,
 }
 
 impl Task<'_> {
@@ -34,7 +36,7 @@ impl Task<'_> {
         match self {
             Task::Evaluate => Purpose::Evaluate,
             Task::Weighted(_) if views == 1 => Purpose::PerExample,
-            Task::Plain | Task::Visit(_) | Task::Weighted(_) => Purpose::Plain,
+            Task::Plain | Task::Visit(_) | Task::Weighted(_) | Task::InputGradients => Purpose::Plain,
         }
     }
 }
@@ -99,9 +101,9 @@ impl Worker {
         }
     }
 
-    /// Runs a range of the records of the logical batch; `outputs` receives the network's outputs if the task is to
-    /// evaluate.
-    pub fn run(&mut self, step: &Step, task: Task, range: Range<usize>, mut outputs: Option<&mut [f32]>) {
+    /// Runs a range of the records of the logical batch; `found` receives the network's outputs, or the gradients at its
+    /// inputs if these are the task.
+    pub fn run(&mut self, step: &Step, task: Task, range: Range<usize>, mut found: Option<&mut [f32]>) {
         self.gradient.fill(0.0);
         self.loss = 0.0;
         self.excluded.clear();
@@ -119,10 +121,14 @@ impl Worker {
                 first_example: begin * step.views,
             };
             self.micro_batch(step, task, &pass);
-            if let Some(outputs) = &mut outputs {
-                let width = step.plan.buffers[step.plan.output];
-                outputs[(begin - range.start) * width..(end - range.start) * width]
-                    .copy_from_slice(&self.space.values[step.plan.output][..pass.batch * width]);
+            if let Some(found) = &mut found {
+                let (buffers, place) = match task {
+                    Task::InputGradients => (&self.space.gradients, 0),
+                    _ => (&self.space.values, step.plan.output),
+                };
+                let width = step.plan.buffers[place];
+                found[(begin - range.start) * width..(end - range.start) * width]
+                    .copy_from_slice(&buffers[place][..pass.batch * width]);
             }
         }
     }
@@ -160,7 +166,7 @@ impl Worker {
             break;
         }
         match task {
-            Task::Evaluate => {}
+            Task::Evaluate | Task::InputGradients => {}
             Task::Plain => {
                 let ones = |_| Factors::ones(pass.batch, 0..pass.batch);
                 self.space.accumulate(step, pass, ones, &mut self.gradient);

@@ -29,6 +29,7 @@ const PARAMETERS: &[(&str, usize)] = &[
     ("lenet5", 61_706),
     ("tempered-mnist", 26_010),
     ("tempered-cifar", 605_226),
+    ("tempered-cifar-small", 115_274),
     ("resnet18", 11_173_962),
     ("vgg19", 20_040_522),
     ("googlenet", 6_166_250),
@@ -165,7 +166,7 @@ macro_rules! steps {
 
 steps! {
     small_networks_take_a_step: "cnn-small", "cnn-5x5", "pca-mlp", "icgc-1", "icgc-2", "afrrs-mnist",
-        "backprop-clip-mnist", "lenet5", "tempered-mnist";
+        "backprop-clip-mnist", "lenet5", "tempered-mnist", "tempered-cifar-small";
     fused_networks_take_a_step: "icgc-1-fused", "icgc-2-fused";
     networks_with_mean_pools_take_a_step: "afrrs-cifar", "tempered-cifar";
     networks_with_dropout_take_a_step: "cnn-5x5-dropout";

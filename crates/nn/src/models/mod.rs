@@ -127,6 +127,12 @@ pub const MODELS: &[Model] = &[
         "Papernot et al. 2021",
     ),
     model_entry(
+        "tempered-cifar-small",
+        small::tempered_cifar_small,
+        "three convolutions with the hyperbolic tangent, for few cores and small budgets",
+        "muffle, after Papernot et al. 2021",
+    ),
+    model_entry(
         "resnet18",
         resnet::resnet18,
         "ResNet-18 for 32 x 32 photographs, group normalisation",

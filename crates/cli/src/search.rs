@@ -4,7 +4,7 @@ use crate::CommandResult;
 use crate::train::{cores, stop_on_interrupt};
 use crate::words::in_words;
 use clap::Args;
-use muffle::data::{Search, load};
+use muffle::data::Search;
 use muffle::search::{Candidate, Settings, search};
 use muffle::train::certificate::REPRODUCIBLE;
 use muffle::train::recipes;
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         reward_epsilon: arguments.reward_epsilon,
         channels,
     };
-    let dataset = load(&recipe.data, &Search::new(arguments.data_dir.as_deref()))?;
+    let dataset = recipe.dataset(&Search::new(arguments.data_dir.as_deref()))?;
     let stop = stop_on_interrupt()?;
     let mut show = |candidate: &Candidate| {
         let Candidate { number, accuracy, best } = *candidate;

@@ -4,7 +4,7 @@ use crate::CommandResult;
 use crate::progress::Display;
 use crate::words::{duration, in_words};
 use clap::Args;
-use muffle::data::{Dataset, Search, load};
+use muffle::data::{Dataset, Search};
 use muffle::methods::{self, Mode};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
 use muffle::train::canaries::usual_choice;
@@ -155,7 +155,7 @@ pub fn cores() -> usize {
 
 /// The plan of a recipe, and its data.
 pub fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
-    let dataset = load(&recipe.data, search)?;
+    let dataset = recipe.dataset(search)?;
     let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
     Ok((plan, dataset))
 }

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::random_search::Draw;
-use crate::data::{Dataset, Search, load};
+use crate::data::{Dataset, Search};
 use crate::train::{DataShape, Plan, Recipe, Result, TrainError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,6 +28,13 @@ pub struct Group {
     pub plan: Plan,
 }
 
+/// What tells data sets apart: where they come from, and how many of their records are used.
+type DataKey = (String, Option<u64>);
+
+fn data_key(recipe: &Recipe) -> DataKey {
+    (recipe.data.clone(), recipe.subset)
+}
+
 /// Runs side by side.
 pub struct Experiment {
     /// What groups may differ in.
@@ -38,7 +45,7 @@ pub struct Experiment {
     pub folder: PathBuf,
     /// The runs, in the order in which they are taken up.
     pub cells: Vec<Cell>,
-    datasets: BTreeMap<String, Dataset>,
+    datasets: BTreeMap<DataKey, Dataset>,
 }
 
 impl Experiment {
@@ -57,12 +64,13 @@ impl Experiment {
             datasets: BTreeMap::new(),
         };
         for Variant { levels, name, mut recipe } in variants {
-            if !experiment.datasets.contains_key(&recipe.data) {
-                experiment.datasets.insert(recipe.data.clone(), load(&recipe.data, search)?);
+            let data = data_key(&recipe);
+            if !experiment.datasets.contains_key(&data) {
+                experiment.datasets.insert(data.clone(), recipe.dataset(search)?);
             }
             // Cells run side by side, each on one core. The cell decides its seed.
             (recipe.threads, recipe.seed) = (Some(1), None);
-            let shape = DataShape::of(&experiment.datasets[&recipe.data]);
+            let shape = DataShape::of(&experiment.datasets[&data]);
             let plan = Plan::new(recipe, &shape)
                 .map_err(|error| TrainError::Plan(format!("{}: {error}", levels.join(" "))))?;
             experiment.groups.push(Group { levels, name, plan });
@@ -126,7 +134,7 @@ impl Experiment {
 
     /// The records of a group.
     pub(super) fn dataset(&self, group: &Group) -> &Dataset {
-        &self.datasets[&group.plan.recipe.data]
+        &self.datasets[&data_key(&group.plan.recipe)]
     }
 
     /// A short name of a group among the others: its values of the factors that are not the same for all, without some.

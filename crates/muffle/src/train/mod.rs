@@ -25,6 +25,7 @@ mod run;
 mod run_folder;
 mod self_check;
 mod session;
+mod subset;
 mod trained;
 pub mod validation;
 

@@ -46,6 +46,9 @@ pub struct Recipe {
     pub about: String,
     /// A data set by name or path.
     pub data: String,
+    /// So many training records of a published set, in place of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subset: Option<u64>,
     /// The network.
     pub model: ModelChoice,
     /// The published method; `muffle methods` lists them.

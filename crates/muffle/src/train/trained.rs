@@ -5,7 +5,7 @@ use super::error::{Result, TrainError};
 use super::recipe::Recipe;
 use crate::data::{Dataset, Search, load};
 use crate::principal_components::Projection;
-use muffle_nn::{Network, weights};
+use muffle_nn::{ModelDescription, Network, weights};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct Trained {
     /// The weight file.
     pub path: PathBuf,
+    /// The network as it is described.
+    pub description: ModelDescription,
     /// The network.
     pub network: Arc<Network>,
     /// Its parameters.
@@ -39,28 +41,32 @@ impl Trained {
                 ),
             ));
         }
-        let (_, network, parameters) = weights::open(&file)?;
+        let (description, network, parameters) = weights::open(&file)?;
         let components = path.join(components::FILE);
         let components = components.exists().then(|| components::load(&components)).transpose()?;
-        Ok(Trained { path: file, network: Arc::new(network), parameters, recipe, components })
+        Ok(Trained { path: file, description, network: Arc::new(network), parameters, recipe, components })
     }
 
     /// The data to use the model on: what is asked for, or what it was trained on.
     pub fn dataset(&self, word: Option<&str>, search: &Search) -> Result<Dataset> {
-        let own = self.recipe.as_ref().map(|recipe| recipe.data.as_str());
-        let word = word.or(own).ok_or_else(|| {
-            TrainError::Plan("a weight file does not say which data it is for: name a data set".to_string())
-        })?;
-        let mut dataset = load(word, search)?;
+        let mut dataset = match (word, &self.recipe) {
+            (Some(word), _) => load(word, search)?,
+            (None, Some(recipe)) => recipe.dataset(search)?,
+            (None, None) => {
+                let reason = "a weight file does not say which data it is for: name a data set";
+                return Err(TrainError::Plan(reason.to_string()));
+            }
+        };
         if let Some(components) = &self.components {
             dataset = components.apply(&dataset)?;
         }
         let fits = self.network.input().reads(dataset.input());
         if !fits || dataset.classes().len() != self.network.output().len() {
             return Err(TrainError::Plan(format!(
-                "the model takes inputs of shape {} and knows {} classes, `{word}` has {} and {}",
+                "the model takes inputs of shape {} and knows {} classes, `{}` has {} and {}",
                 self.network.input(),
                 self.network.output().len(),
+                dataset.name(),
                 dataset.input(),
                 dataset.classes().len()
             )));

@@ -1,11 +1,10 @@
 //! `muffle account`: what did this cost?
 
 use crate::CommandResult;
-use crate::plot;
+use crate::plot::{self, Panel};
 use crate::run_arguments::{RunArguments, find_accountant, missing, read_events};
 use crate::words::in_words;
 use clap::Args;
-use muffle::atomic_file;
 use muffle_accounting::attacker::{self, Attack};
 use muffle_accounting::{AccountingError, Adjacency, Event, Quote, Quotes, Standing, pld};
 use serde_json::{Map, Value, json};
@@ -56,9 +55,7 @@ impl Account {
             self.print(&event, adjacency, &quotes, &attacks);
         }
         if let Some(path) = &self.plot {
-            let drawing = self.draw(&event, adjacency)?;
-            atomic_file::write(path, &drawing)
-                .map_err(|error| format!("--plot {}: {error}", path.display()))?;
+            plot::write(path, &self.panels(&event, adjacency)?)?;
         }
         Ok(())
     }
@@ -161,7 +158,7 @@ impl Account {
         );
     }
 
-    fn draw(&self, event: &Event, adjacency: Adjacency) -> Result<String, Box<dyn Error>> {
+    fn panels(&self, event: &Event, adjacency: Adjacency) -> Result<Vec<Panel>, Box<dyn Error>> {
         let mut panels = Vec::new();
         if let (None, Some(noise), Some(rate)) =
             (&self.run.events, self.run.noise_multiplier, self.run.rate())
@@ -175,7 +172,7 @@ impl Account {
         if panels.is_empty() {
             return Err("--plot: no accountant with a curve applies to this event".into());
         }
-        Ok(plot::draw(&panels))
+        Ok(panels)
     }
 }
 

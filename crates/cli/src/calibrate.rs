@@ -4,7 +4,6 @@ use crate::CommandResult;
 use crate::plot;
 use crate::run_arguments::{RunArguments, find_accountant, missing, out_of_range, read_events};
 use clap::Args;
-use muffle::atomic_file;
 use muffle_accounting::Event;
 use muffle_accounting::calibrate::{self, Target};
 use serde_json::{Value, json};
@@ -95,8 +94,7 @@ impl Calibrate {
                 }
             }
             panels.push(plot::delta_against_epsilon(&found.event, adjacency, self.run.delta)?);
-            atomic_file::write(path, plot::draw(&panels))
-                .map_err(|error| format!("--plot {}: {error}", path.display()))?;
+            plot::write(path, &panels)?;
         }
         Ok(())
     }

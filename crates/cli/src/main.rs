@@ -1,6 +1,7 @@
 //! The `muffle` binary: parse, check, call, print.
 
 mod account;
+mod attack;
 mod audit;
 mod audit_all;
 mod audit_plots;
@@ -46,6 +47,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Account(account::Account),
+    Attack(attack::Arguments),
     Audit(audit::Arguments),
     Bench(bench::Arguments),
     Calibrate(calibrate::Calibrate),
@@ -67,6 +69,7 @@ const BAD_INPUT: u8 = 2;
 fn main() -> ExitCode {
     let result: CommandResult = match Arguments::parse().command {
         Command::Account(command) => command.run(),
+        Command::Attack(arguments) => attack::run(&arguments),
         Command::Audit(arguments) => match audit::run(&arguments) {
             Ok(code) => return code,
             Err(error) => Err(error),

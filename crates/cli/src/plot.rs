@@ -1,9 +1,11 @@
 //! Line plots as SVG. Two axes and a few polylines need no plotting library.
 
 use crate::run_arguments::RunArguments;
+use muffle::atomic_file;
 use muffle_accounting::{Accountant, Adjacency, Event, pld, pld::Pld, rdp::Rdp};
 use std::error::Error;
 use std::fmt::Write;
+use std::path::Path;
 
 /// One set of axes.
 #[derive(Default)]
@@ -98,6 +100,12 @@ pub fn delta_against_epsilon(
         lines: vec![Line { name: "pld".into(), points, ..Line::default() }],
         ..Panel::default()
     })
+}
+
+/// Writes panels to the file that `--plot` named.
+pub fn write(path: &Path, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
+    let written = atomic_file::write(path, draw(panels));
+    Ok(written.map_err(|error| format!("--plot {}: {error}", path.display()))?)
 }
 
 /// All panels side by side.

@@ -31,6 +31,7 @@
 //! # Ok::<(), muffle_nn::Error>(())
 //! ```
 
+pub mod attack;
 pub mod audit;
 pub mod bench;
 pub mod clip;

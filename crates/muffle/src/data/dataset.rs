@@ -2,6 +2,7 @@
 
 use super::error::{DataError, Result};
 use super::limits;
+use super::own::table::{self, Column};
 use super::scaling::Scaling;
 use super::view::View;
 use muffle_nn::shape::Shape;
@@ -48,7 +49,8 @@ impl Records {
         }
     }
 
-    fn into_floats(self) -> Vec<f32> {
+    /// As floats, whatever they were.
+    pub fn into_floats(self) -> Vec<f32> {
         match self {
             Records::Bytes(values) => values.into_iter().map(f32::from).collect(),
             Records::Floats(values) => values,
@@ -124,6 +126,7 @@ pub struct Dataset {
     classes: Vec<String>,
     scaling: Scaling,
     visibility: Visibility,
+    columns: Vec<Column>,
     train: Split,
     test: Split,
 }
@@ -184,20 +187,24 @@ impl Dataset {
                 ));
             }
         }
-        Ok(Dataset { name: name.to_string(), input, classes, scaling, visibility, train, test })
+        let (name, columns) = (name.to_string(), Vec::new());
+        Ok(Dataset { name, input, classes, scaling, visibility, columns, train, test })
     }
 
     /// The same with other records in its splits.
     pub fn with_splits(&self, train: Split, test: Split) -> Result<Dataset> {
-        Dataset::new(
-            &self.name,
-            self.input,
-            self.classes.clone(),
-            self.scaling.clone(),
-            self.visibility,
-            train,
-            test,
-        )
+        let (classes, scaling) = (self.classes.clone(), self.scaling.clone());
+        let other = Dataset::new(&self.name, self.input, classes, scaling, self.visibility, train, test)?;
+        Ok(Dataset { columns: self.columns.clone(), ..other })
+    }
+
+    /// The same, known to be the rows of a table.
+    ///
+    /// # Panics
+    /// If the columns do not become as many inputs as a record has.
+    pub fn with_columns(self, columns: Vec<Column>) -> Dataset {
+        assert_eq!(table::width(&columns), self.input.len(), "inputs of the columns");
+        Dataset { columns, ..self }
     }
 
     /// The name it is asked for by.
@@ -223,6 +230,11 @@ impl Dataset {
     /// Whether the records are published or the user's own.
     pub fn visibility(&self) -> Visibility {
         self.visibility
+    }
+
+    /// The columns of a table, in the order of the inputs they become; none for other data.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     /// The records to learn from.

@@ -290,7 +290,8 @@ fn table(name: &str, path: &Path, description: &Description) -> Result<Dataset> 
         "numbers by the declared ranges to -1 to 1 (or declared mean and deviation), categories as 0 or 1",
     );
     let input = Shape::Vector(width(columns));
-    Dataset::new(name, input, classes, scaling, Visibility::Private, train, test)
+    let dataset = Dataset::new(name, input, classes, scaling, Visibility::Private, train, test)?;
+    Ok(dataset.with_columns(columns.clone()))
 }
 
 fn folder(name: &str, path: &Path, form: images::Form) -> Result<Dataset> {
@@ -362,6 +363,8 @@ mod tests {
         assert_eq!(dataset.input(), Shape::Vector(3));
         assert_eq!((dataset.train().len(), dataset.test().len()), (2, 1));
         assert_eq!(dataset.visibility(), Visibility::Private);
+        let names: Vec<&str> = dataset.columns().iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["age", "job"]);
         let mut input = [0.0; 3];
         dataset.train().read(1, &mut input);
         assert_eq!(input, [-1.0, 0.0, 1.0]);

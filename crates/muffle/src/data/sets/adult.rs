@@ -84,7 +84,8 @@ fn load(entry: &Entry, contents: Vec<Content>) -> Result<Dataset> {
     let scaling = Scaling::identity(
         "numbers by round public ranges to -1 to 1 (amounts by their logarithm), categories of adult.names as 0 or 1",
     );
-    finish(entry, names(&CLASSES), scaling, split(&train)?, split(&test)?)
+    let dataset = finish(entry, names(&CLASSES), scaling, split(&train)?, split(&test)?)?;
+    Ok(dataset.with_columns(columns()))
 }
 
 fn split(content: &Content) -> Result<Split> {

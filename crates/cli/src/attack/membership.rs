@@ -1,0 +1,174 @@
+//! `muffle attack membership`: who was in the training data?
+
+use super::models::{Models, Target, padded};
+use super::trainer::{Options, Trainer};
+use crate::CommandResult;
+use crate::plot::{self, Line, Panel};
+use crate::train::Outcome;
+use clap::Args;
+use muffle::attack::likelihood_ratio::by_likelihood_ratio;
+use muffle::attack::membership::{Suspects, by_gradient_norm, by_loss};
+use muffle::attack::{Rate, Roc};
+use muffle::train::Evaluator;
+use muffle_accounting::attacker::Attack;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// False-positive rates of the report: those of the certificate.
+const RATES: [f64; 3] = [0.001, 0.01, 0.1];
+
+/// Who was in the training data? Tells training records from test records by the model.
+///
+/// Threat model: the attacker holds the model's parameters and asks of records, half of them trained on, which half a record belongs
+/// to. By loss (needs outputs only), by the length of the gradient, and with --shadows by the likelihood ratio of models
+/// that did and did not see the record, whose attacker knows all other training records too.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  muffle attack membership runs/private --against runs/plain --plot roc.svg
+  muffle attack membership runs/private --shadows 16 --records 2000
+  muffle attack membership model.safetensors --data mnist --json")]
+pub struct Arguments {
+    #[command(flatten)]
+    models: Models,
+    #[command(flatten)]
+    trainer: Options,
+    /// Records that the attacker asks about, half of them members
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(2..))]
+    records: u64,
+    /// Also train N shadow models by the recipe of the run, for the likelihood-ratio attack; even, from 4
+    #[arg(long, value_name = "N")]
+    shadows: Option<usize>,
+    /// Write the curves as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+/// What came of the attacks on one model.
+struct Report {
+    /// Members that were asked about; there are as many others.
+    members: usize,
+    curves: Vec<(&'static str, Roc)>,
+    /// What the certificate allows the best attacker.
+    proved: Vec<Attack>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> CommandResult {
+    let models = &arguments.models;
+    let (targets, trainer) = (models.open()?, Trainer::new(&arguments.trainer, models.json)?);
+    let reports =
+        targets.iter().map(|target| arguments.attack(target, &trainer)).collect::<Outcome<Vec<Report>>>()?;
+    if let Some(path) = &arguments.plot {
+        plot::write(path, &[panel(&targets, &reports)])?;
+    }
+    let objects = targets.iter().zip(&reports).map(|(target, report)| object(target, report)).collect();
+    models.report(objects, &text(&targets, &reports));
+    Ok(())
+}
+
+impl Arguments {
+    /// All attacks on one model.
+    fn attack(&self, target: &Target, trainer: &Trainer) -> Outcome<Report> {
+        let (trained, data, threads) = (&target.trained, &target.dataset, Some(self.trainer.threads()));
+        let (network, parameters) = (&trained.network, &trained.parameters);
+        let records = usize::try_from(self.records)?;
+        let suspects = Suspects::draw(data, trained.recipe.as_ref(), records, self.trainer.seed)?;
+        let mut evaluator = Evaluator::new(network.clone(), threads)?;
+        let mut curves = vec![("loss", by_loss(&mut evaluator, parameters, &suspects)?)];
+        // Where examples are mixed, none has a gradient of its own.
+        if network.mixing_layer().is_none() {
+            let roc = by_gradient_norm(network.clone(), parameters, &suspects, threads)?;
+            curves.push(("gradient norm", roc));
+        }
+        if let Some(count) = self.shadows {
+            let plan = target.plan()?;
+            let models = format!("shadow models of {}", target.name);
+            let roc = trainer.train(&models, count as u64 * plan.steps, |trainings| {
+                by_likelihood_ratio(&plan, data, &suspects, parameters, count, trainings)
+            })?;
+            curves.push(("likelihood ratio", roc));
+        }
+        let proved = target.certificate().map(|certificate| certificate.attacker).unwrap_or_default();
+        let proved = proved.into_iter().filter(|attack| RATES.contains(&attack.fpr)).collect();
+        Ok(Report { members: suspects.each(), curves, proved })
+    }
+}
+
+fn text(targets: &[Target], reports: &[Report]) -> String {
+    let mut text = "Membership inference: was this record trained on?\nThreat model: the attacker holds the parameters and \
+                    asks about training records and as many test records; for the likelihood ratio it also knows all \
+                    other training records.\n\n"
+        .to_string();
+    let names = padded(targets);
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let mut row = |name: &str, attack: &str, area: &str, rates: &str| {
+        text += format!("{name:<width$}  {attack:<16}  {area:<16}  {rates}").trim_end();
+        text.push('\n');
+    };
+    row("", "", "", "members found at a false-positive rate of");
+    row("", "attack", "area under curve", "0.1 %                  1 %                    10 %");
+    let percent = |rate: f64| format!("{:.2} %", 100.0 * rate);
+    let with_interval = |rate: Rate| {
+        let [low, high] = rate.interval().map(|end| 100.0 * end);
+        format!("{:<23}", format!("{} [{low:.2}, {high:.2}]", percent(rate.true_positive_rate)))
+    };
+    for (name, Report { members, curves, proved }) in names.iter().zip(reports) {
+        for (attack, roc) in curves {
+            let area = format!("{:.3} ± {:.3}", roc.area(), 2.0 * roc.area_error());
+            row(name, attack, &area, &RATES.map(|rate| with_interval(roc.at(rate))).concat());
+        }
+        if !proved.is_empty() {
+            let bounds: String = proved.iter().map(|attack| format!("{:<23}", percent(attack.tpr))).collect();
+            row(name, "any (proved)", "at most", &bounds);
+        }
+        row(name, &format!("{members} members"), "", "");
+    }
+    text + "\nAreas with two standard errors, 0.5 is guessing; rates with intervals of Clopper and Pearson, 95 %.\n"
+}
+
+fn object(target: &Target, report: &Report) -> Value {
+    let rate = |rate: Rate| {
+        json!({
+            "fpr": rate.false_positive_rate, "tpr": rate.true_positive_rate, "interval": rate.interval(),
+            "found": rate.found, "members": rate.members,
+        })
+    };
+    let curve = |(attack, roc): &(&str, Roc)| {
+        json!({
+            "attack": attack, "auc": roc.area(), "auc_error": roc.area_error(),
+            "rates": RATES.map(|fpr| rate(roc.at(fpr))),
+        })
+    };
+    let curves: Vec<Value> = report.curves.iter().map(curve).collect();
+    json!({
+        "run": target.name, "members": report.members, "others": report.members, "attacks": curves,
+        "proved_bound": report.proved,
+    })
+}
+
+/// The curves in decades, where few accusations count.
+fn panel(targets: &[Target], reports: &[Report]) -> Panel {
+    let mut lines = Vec::new();
+    for (target, report) in targets.iter().zip(reports) {
+        for (attack, roc) in &report.curves {
+            let mut points: Vec<(f64, f64)> =
+                roc.points().filter(|point| point.0 > 0.0 && point.1 > 0.0).collect();
+            // Points closer than a hundredth of a decade are one on the page.
+            let place = |rate: f64| (100.0 * rate.log10()) as i32;
+            points.dedup_by_key(|point| (place(point.0), place(point.1)));
+            lines.push(Line { name: format!("{}, {attack}", target.name), points, ..Line::default() });
+        }
+    }
+    let smallest = reports.iter().map(|report| 1.0 / report.members as f64).fold(1.0, f64::min);
+    let points = vec![(smallest, smallest), (1.0, 1.0)];
+    lines.push(Line { name: "guessing".into(), points, ..Line::default() });
+    Panel {
+        title: "membership inference".into(),
+        x_label: "false-positive rate".into(),
+        y_label: "true-positive rate".into(),
+        x_logarithmic: true,
+        y_logarithmic: true,
+        lines,
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,96 @@
+//! The models that are attacked, with their data.
+
+use super::PROVES_NOTHING;
+use crate::train::Outcome;
+use clap::Args;
+use muffle::data::{Dataset, Search};
+use muffle::train::{Certificate, DataShape, Plan, Trained};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Which models, and how to say what came of it.
+#[derive(Args)]
+pub struct Models {
+    /// The folder of a finished run, or a weight file (.safetensors)
+    run: PathBuf,
+    /// A second run beside it: the same recipe without privacy, for instance
+    #[arg(long, value_name = "RUN")]
+    against: Option<PathBuf>,
+    /// The data of a weight file: a published name or a path of your own
+    #[arg(long, value_name = "DATA")]
+    data: Option<String>,
+    /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Models {
+    /// Opens one model or both.
+    pub fn open(&self) -> Outcome<Vec<Target>> {
+        let search = Search::new(self.data_dir.as_deref());
+        let open = |path: &PathBuf| Target::open(path, self.data.as_deref(), &search);
+        std::iter::once(&self.run).chain(&self.against).map(open).collect()
+    }
+
+    /// Prints the findings on each model: as one object, or as a title and text.
+    pub fn report(&self, objects: Vec<Value>, text: &str) {
+        match self.json {
+            true => println!("{}", json!({ "runs": objects, "remark": PROVES_NOTHING })),
+            false => println!("{text}\n{PROVES_NOTHING}"),
+        }
+    }
+}
+
+/// A finished model and the data it was trained on.
+pub struct Target {
+    /// As it was given.
+    pub name: String,
+    /// The model.
+    pub trained: Trained,
+    /// The data.
+    pub dataset: Dataset,
+    path: PathBuf,
+}
+
+impl Target {
+    fn open(path: &Path, data: Option<&str>, search: &Search) -> Outcome<Target> {
+        let trained = Trained::open(path)?;
+        let name = path.display().to_string();
+        if trained.recipe.is_none() && data.is_none() {
+            return Err(format!(
+                "{name}: a weight file does not say what it was trained on; give the folder of the run, or the training data by --data"
+            )
+            .into());
+        }
+        let dataset = trained.dataset(data, search)?;
+        Ok(Target { name, trained, dataset, path: path.to_path_buf() })
+    }
+
+    /// How more models like it are trained: by its recipe, on one thread.
+    pub fn plan(&self) -> Outcome<Plan> {
+        let Some(mut recipe) = self.trained.recipe.clone() else {
+            return Err(format!(
+                "{}: a weight file does not say how it was trained; give the folder of the run",
+                self.name
+            )
+            .into());
+        };
+        recipe.threads = Some(1);
+        Ok(Plan::new(recipe, &DataShape::of(&self.dataset))?)
+    }
+
+    /// The certificate of the run, if there is one.
+    pub fn certificate(&self) -> Option<Certificate> {
+        let text = std::fs::read_to_string(self.path.join("privacy.json")).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+/// Names of the models, padded to the same width.
+pub fn padded(targets: &[Target]) -> Vec<String> {
+    let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0);
+    targets.iter().map(|target| format!("{:<width$}", target.name)).collect()
+}

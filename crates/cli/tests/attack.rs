@@ -1,0 +1,165 @@
+//! `muffle attack`, on the binary that users run.
+
+mod common;
+
+use common::{Project, last_json, read_json};
+use std::fs;
+
+/// A private and a plain run of a few steps.
+fn runs(project: &Project) {
+    for (run, setting) in [("private", "private=true"), ("plain", "private=false")] {
+        let arguments =
+            ["train", "small.toml", "--quiet", "--output", run, "--set", "steps=60", "--set", setting];
+        let output = project.muffle(&arguments);
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+fn refused(project: &Project, arguments: &[&str], part: &str) {
+    let output = project.muffle(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains(part), "{message}");
+}
+
+#[test]
+fn membership_of_two_runs_side_by_side() {
+    let project = Project::new();
+    runs(&project);
+    let arguments =
+        ["attack", "membership", "private", "--against", "plain", "--shadows", "4", "--plot", "roc.svg"];
+    let output = project.muffle(&[&arguments[..], &["--json"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let result = last_json(&output);
+    let runs = result["runs"].as_array().unwrap();
+    assert_eq!((&runs[0]["run"], &runs[1]["run"]), (&"private".into(), &"plain".into()));
+    for run in runs {
+        let names: Vec<&str> = run["attacks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|attack| attack["attack"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["loss", "gradient norm", "likelihood ratio"]);
+        for attack in run["attacks"].as_array().unwrap() {
+            let area = attack["auc"].as_f64().unwrap();
+            // About 120 of each: four standard deviations of a useless score are 0.15, and there is little to overfit.
+            assert!(area > 0.3 && area < 0.75, "{attack}");
+            assert_eq!(attack["rates"].as_array().unwrap().len(), 3);
+            let ten = &attack["rates"][2];
+            assert!(ten["interval"][0].as_f64() <= ten["tpr"].as_f64(), "{ten}");
+            assert!(ten["tpr"].as_f64() <= ten["interval"][1].as_f64(), "{ten}");
+        }
+        assert_eq!(run["proved_bound"].as_array().unwrap().len(), 3);
+    }
+    assert_eq!(runs[0]["proved_bound"], read_json(&project.path("private/privacy.json"))["attacker"]);
+    assert!(runs[0]["proved_bound"][0]["tpr"].as_f64().unwrap() < 0.5, "{result}");
+    assert_eq!(runs[1]["proved_bound"][0]["tpr"], 1.0);
+    assert!(fs::read_to_string(project.path("roc.svg")).unwrap().contains("plain, likelihood ratio"));
+
+    let output = project.muffle(&["attack", "membership", "private"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in ["Threat model:", "any (proved)", "gradient norm", "A failed attack proves nothing"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_weight_file_needs_a_name_for_its_data_and_has_no_shadows() {
+    let project = Project::new();
+    runs(&project);
+    let model = "plain/model.safetensors";
+    refused(&project, &["attack", "membership", model], "--data");
+    let named = ["attack", "membership", model, "--data", "people.toml"];
+    assert!(project.muffle(&named).status.success());
+    refused(&project, &[&named[..], &["--shadows", "4"]].concat(), "how it was trained");
+    refused(&project, &["attack", "membership", "plain", "--shadows", "3"], "even and at least 4");
+    fs::remove_file(project.path("people.csv")).unwrap();
+    refused(&project, &["attack", "membership", "plain"], "people.csv");
+}
+
+#[test]
+fn a_copy_of_a_run_and_no_picture_of_a_table() {
+    let project = Project::new();
+    runs(&project);
+    let output = project.muffle(&[
+        "attack",
+        "extraction",
+        "plain",
+        "--queries",
+        "2,50",
+        "--plot",
+        "copy.svg",
+        "--json",
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let result = last_json(&output);
+    let agreement = |place: usize| result["runs"][0]["surrogates"][place]["agreement"].as_f64().unwrap();
+    assert!(agreement(1) > agreement(0), "{result}");
+    assert!(project.path("copy.svg").is_file());
+    refused(&project, &["attack", "extraction", "plain", "--queries", "1000"], "half of the test split");
+    let picture = ["attack", "inversion", "plain", "--output", "yes.png", "--class"];
+    refused(&project, &[&picture[..], &["yes"]].concat(), "no images");
+    refused(&project, &[&picture[..], &["perhaps"]].concat(), "the classes are no, yes");
+    assert!(!project.path("yes.png").exists());
+}
+
+#[test]
+fn poisoning_of_two_runs_side_by_side() {
+    let project = Project::new();
+    runs(&project);
+    let arguments = ["attack", "poisoning", "private", "--against", "plain", "--fractions", "0,1"];
+    let output = project.muffle(&[&arguments[..], &["--plot", "poison.svg", "--json"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let result = last_json(&output);
+    for run in result["runs"].as_array().unwrap() {
+        let accuracy = |place: usize| run["models"][place]["test_accuracy"].as_f64().unwrap();
+        // With all labels wrong a model of two classes learns the opposite.
+        assert!(accuracy(0) > 0.5 && accuracy(1) < 0.5, "{run}");
+    }
+    assert!(project.path("poison.svg").is_file());
+    refused(&project, &["attack", "poisoning", "plain", "--fractions", "2"], "between 0 and 1");
+    refused(
+        &project,
+        &["attack", "poisoning", "plain/model.safetensors", "--data", "people.toml"],
+        "how it was trained",
+    );
+}
+
+#[test]
+fn a_column_with_categories_is_inferred() {
+    let project = Project::new();
+    runs(&project);
+    refused(&project, &["attack", "attribute", "plain", "--column", "a"], "no columns with categories");
+    // Whoever says yes is a nurse.
+    let rows: String = (0..200)
+        .map(|row| {
+            let job = ["nurse", "teacher"][row % 2];
+            format!("{},{job},{}\n", row % 7, if row % 4 == 0 { "yes" } else { "no" })
+        })
+        .collect();
+    fs::write(project.path("jobs.csv"), format!("age,job,answer\n{rows}")).unwrap();
+    let description = r#"
+        format = "csv"
+        path = "jobs.csv"
+        test_fraction = 0.5
+        label = "answer"
+        classes = ["no", "yes"]
+        columns = [{ name = "age", range = [0, 10] }, { name = "job", categories = ["teacher", "nurse"] }]
+    "#;
+    fs::write(project.path("jobs.toml"), description).unwrap();
+    let settings = ["--set", "data=jobs.toml", "--set", "private=false", "--set", "records=100"];
+    let train = ["train", "small.toml", "--quiet", "--output", "jobs", "--set", "steps=200"];
+    let output = project.muffle(&[&train[..], &settings].concat());
+    assert!(output.status.success(), "{output:?}");
+    let attack = ["attack", "attribute", "jobs", "--column", "job"];
+    let result = last_json(&project.muffle(&[&attack[..], &["--json"]].concat()));
+    let found = &result["runs"][0];
+    for whose in ["members", "others"] {
+        // Half are nurses; teachers are known by saying no with a higher probability.
+        assert!(found[whose]["rate"].as_f64().unwrap() > 0.6, "{found}");
+    }
+    let text = project.muffle(&attack);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("by the most frequent value"), "{text:?}");
+    refused(&project, &["attack", "attribute", "jobs", "--column", "age"], "there are job");
+}

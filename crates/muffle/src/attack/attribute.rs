@@ -1,0 +1,144 @@
+//! Attribute inference: a column of a record that the attacker does not know, from all the others and the model's answer.
+
+use super::membership::Suspects;
+use crate::audit::bounds::{lower_rate, upper_rate};
+use crate::data::own::table::Column;
+use crate::data::{Dataset, Records, Split, View};
+use crate::train::{Evaluator, Result, TrainError};
+use muffle_nn::{Examples, Loss};
+use std::ops::Range;
+
+/// How often the attacker was right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guesses {
+    /// Records whose value was guessed.
+    pub right: u64,
+    /// Records that were asked about.
+    pub records: u64,
+}
+
+impl Guesses {
+    /// Share of records whose value was guessed.
+    pub fn rate(&self) -> f64 {
+        self.right as f64 / self.records as f64
+    }
+
+    /// Ends of the interval of Clopper and Pearson for this share, at a confidence of 95 %.
+    pub fn interval(&self) -> [f64; 2] {
+        [lower_rate(self.right, self.records, 0.025), upper_rate(self.right, self.records, 0.025)]
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AttributeInference {
+    /// Of records that the model was trained on.
+    pub members: Guesses,
+    /// Of records that it never saw: what the attack learns of anybody.
+    pub others: Guesses,
+    /// By always saying the most frequent value, of the members.
+    pub most_frequent: Guesses,
+}
+
+/// Guesses a column with categories: the value v with the largest P(v) · p(class of the record | the record with v), where p
+/// is the model's probability and P the shares of the values in the test split.
+///
+/// The attacker knows all other columns and the class. Being right is not the harm: an attacker who is right of everybody has
+/// learned of the population. The harm is being right more often of members than of others.
+///
+/// # Source
+/// Fredrikson, Lantz, Jha, Lin, Page and Ristenpart 2014, "Privacy in pharmacogenetics", Figure 2; the comparison of
+/// members with others after Yeom et al. 2018, §5.
+pub fn infer_attribute(
+    evaluator: &mut Evaluator,
+    parameters: &[f32],
+    suspects: &Suspects,
+    column: &str,
+) -> Result<AttributeInference> {
+    let dataset = suspects.members.dataset();
+    let inputs = inputs_of(dataset, column)?;
+    let shares = shares(&values(&dataset.test(), &inputs), inputs.len());
+    let most =
+        (0..shares.len()).fold(0, |most, value| if shares[value] > shares[most] { value } else { most });
+    let mut guess = |view: &View| -> Result<Guesses> {
+        let true_values = values(view, &inputs);
+        let mut best = vec![(f64::NEG_INFINITY, 0); view.len()];
+        for (value, share) in shares.iter().enumerate() {
+            let with = with_value(view, &inputs, value);
+            let changed = dataset.with_splits(with.clone(), with)?;
+            let (changed, mut gradient) = (changed.test(), Vec::new());
+            evaluator.for_each(parameters, &changed, |index, outputs| {
+                gradient.resize(outputs.len(), 0.0);
+                let loss = Loss::SoftmaxCrossEntropy.evaluate(outputs, changed.target(index), &mut gradient);
+                let score = share.ln() - f64::from(loss);
+                if score > best[index].0 {
+                    best[index] = (score, value);
+                }
+            })?;
+        }
+        Ok(count(best.iter().map(|(_, guess)| *guess), &true_values))
+    };
+    let (members, others) = (guess(&suspects.members)?, guess(&suspects.others)?);
+    let always = std::iter::repeat(most);
+    let most_frequent = count(always, &values(&suspects.members, &inputs));
+    Ok(AttributeInference { members, others, most_frequent })
+}
+
+fn count(guesses: impl Iterator<Item = usize>, truth: &[usize]) -> Guesses {
+    let right = guesses.zip(truth).filter(|(guess, truth)| guess == *truth).count();
+    Guesses { right: right as u64, records: truth.len() as u64 }
+}
+
+/// The inputs that a column with categories becomes.
+fn inputs_of(dataset: &Dataset, name: &str) -> Result<Range<usize>> {
+    let refuse = |reason: String| Err(TrainError::Plan(reason));
+    let columns = dataset.columns();
+    let with_categories = |column: &&Column| column.categories.is_some();
+    let known: Vec<&str> =
+        columns.iter().filter(with_categories).map(|column| column.name.as_str()).collect();
+    if known.is_empty() {
+        return refuse(format!(
+            "`{}` has no columns with categories: only an attribute of a table can be inferred",
+            dataset.name()
+        ));
+    }
+    let mut first = 0;
+    for column in columns {
+        if column.name == name && column.categories.is_some() {
+            return Ok(first..first + column.width());
+        }
+        first += column.width();
+    }
+    refuse(format!("no column `{name}` with categories; there are {}", known.join(", ")))
+}
+
+/// The value of every record of a view, as its place among the categories.
+fn values(view: &View, inputs: &Range<usize>) -> Vec<usize> {
+    let mut record = vec![0.0; view.dataset().input().len()];
+    let value = |index: usize| {
+        view.read(index, &mut record);
+        inputs.clone().position(|input| record[input] > 0.5).unwrap_or(0)
+    };
+    (0..view.len()).map(value).collect()
+}
+
+/// The share of each value, with one record of each kind added so that none is impossible.
+fn shares(values: &[usize], kinds: usize) -> Vec<f64> {
+    let mut counts = vec![1.0; kinds];
+    values.iter().for_each(|value| counts[*value] += 1.0);
+    let all: f64 = counts.iter().sum();
+    counts.into_iter().map(|count| count / all).collect()
+}
+
+/// The records of a view, all with the same value.
+fn with_value(view: &View, inputs: &Range<usize>, value: usize) -> Split {
+    let width = view.dataset().input().len();
+    let places: Vec<usize> = (0..view.len()).map(|index| view.record(index)).collect();
+    let Split { records, labels } = view.split().select(&places);
+    let mut records = records.into_floats();
+    for record in records.chunks_exact_mut(width) {
+        record[inputs.clone()].fill(0.0);
+        record[inputs.start + value] = 1.0;
+    }
+    Split { records: Records::Floats(records), labels }
+}

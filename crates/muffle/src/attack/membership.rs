@@ -1,0 +1,104 @@
+//! Membership inference by what a model does on a record: its loss, or the length of its gradient.
+
+use super::Roc;
+use crate::data::{Dataset, View};
+use crate::noise::Key;
+use crate::sampler::{FixedSize, Sampler};
+use crate::train::validation::hold_out;
+use crate::train::{Evaluator, Recipe, Result, TrainError};
+use muffle_nn::{Engine, Examples, Loss, Network, Options, Purpose};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Records of whom the attacker asks whether they were trained on: as many that were as that were not.
+#[derive(Clone, Debug)]
+pub struct Suspects<'a> {
+    /// Records of the training split that took part.
+    pub members: View<'a>,
+    /// Records of the test split.
+    pub others: View<'a>,
+}
+
+impl<'a> Suspects<'a> {
+    /// At most `records` of them, drawn by the seed. The recipe says which training records were held out.
+    pub fn draw(
+        dataset: &'a Dataset,
+        recipe: Option<&Recipe>,
+        records: usize,
+        seed: u64,
+    ) -> Result<Suspects<'a>> {
+        let share = recipe.and_then(|recipe| recipe.validation).map_or(0.0, |validation| validation.share());
+        // By the rule that held records out of training, also in the test split: a shadow model may be given these.
+        let candidates = |view: View| match share > 0.0 {
+            true => hold_out(&view, share).0,
+            false => (0..view.len()).collect(),
+        };
+        let (members, others) = (candidates(dataset.train()), candidates(dataset.test()));
+        let each = (records / 2).min(members.len()).min(others.len());
+        if each == 0 {
+            return Err(TrainError::Plan(
+                "no record is left to ask about: ask about at least two, and hold fewer out for validation"
+                    .to_string(),
+            ));
+        }
+        let key = Key::from_seed(seed);
+        let draw = |step: u64, candidates: Vec<usize>| -> Vec<usize> {
+            let drawn = FixedSize::new(&key, candidates.len(), each).draw(step);
+            drawn.into_iter().map(|place| candidates[place]).collect()
+        };
+        Ok(Suspects {
+            members: dataset.train().select(draw(0, members)),
+            others: dataset.test().select(draw(1, others)),
+        })
+    }
+
+    /// How many there are of each kind.
+    pub fn each(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The curve of a score.
+    pub(super) fn roc(&self, mut score: impl FnMut(&View) -> Result<Vec<f64>>) -> Result<Roc> {
+        Ok(Roc::new(&score(&self.members)?, &score(&self.others)?))
+    }
+}
+
+/// A record is suspicious if its loss is small.
+///
+/// # Source
+/// Yeom, Giacomelli, Fredrikson and Jha 2018, "Privacy risk in machine learning: analyzing the connection to overfitting",
+/// adversary 2, at all thresholds.
+pub fn by_loss(evaluator: &mut Evaluator, parameters: &[f32], suspects: &Suspects) -> Result<Roc> {
+    suspects.roc(|view| {
+        let (mut scores, mut gradient) = (Vec::with_capacity(view.len()), Vec::new());
+        evaluator.for_each(parameters, view, |index, outputs| {
+            gradient.resize(outputs.len(), 0.0);
+            let loss = Loss::SoftmaxCrossEntropy.evaluate(outputs, view.target(index), &mut gradient);
+            scores.push(-f64::from(loss));
+        })?;
+        Ok(scores)
+    })
+}
+
+/// A record is suspicious if its gradient is short. The network must not mix examples, as batch normalisation does.
+///
+/// # Source
+/// Nasr, Shokri and Houmansadr 2019, "Comprehensive privacy analysis of deep learning", §IV: the norm alone, without their
+/// attack network.
+pub fn by_gradient_norm(
+    network: Arc<Network>,
+    parameters: &[f32],
+    suspects: &Suspects,
+    threads: Option<usize>,
+) -> Result<Roc> {
+    let mut engine = Engine::new(network, Options { threads, ..Options::new(Purpose::Plain) })?;
+    suspects.roc(|view| {
+        // A record without a finite gradient is left at what says nothing.
+        let scores = Mutex::new(vec![f64::NAN; view.len()]);
+        let visit = |record: usize, gradient: &mut [f32], _: &mut [f32]| {
+            let square: f64 = gradient.iter().map(|value| f64::from(*value).powi(2)).sum();
+            scores.lock().unwrap_or_else(PoisonError::into_inner)[record] = -square;
+        };
+        engine.visit(parameters, view, Loss::SoftmaxCrossEntropy, 0, &visit)?;
+        Ok(scores.into_inner().unwrap_or_else(PoisonError::into_inner))
+    })
+}

@@ -1,0 +1,18 @@
+//! Attacks on finished models: what somebody who holds a model can learn of the records behind it.
+//!
+//! Each file is one attack of the literature, run against a private and a plain model alike, so that one sees what privacy
+//! bought. All of it looks at private records: results are for their holder. An attack that fails proves nothing, because
+//! the next one may not; what holds against every attack is the epsilon of the run.
+
+pub mod attribute;
+pub mod extraction;
+pub mod inversion;
+pub mod likelihood_ratio;
+pub mod membership;
+pub mod poisoning;
+mod roc;
+mod side_by_side;
+mod trainings;
+
+pub use roc::{Rate, Roc};
+pub use trainings::Trainings;

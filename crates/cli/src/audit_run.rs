@@ -61,9 +61,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let audit = certificate.audit.ok_or_else(|| {
         format!("the run was interrupted; continue it with `muffle train --resume {}`", path.display())
     })?;
-    let said = certificate.claimed.or(certificate.proved.epsilon);
-    let violated = said.is_some_and(|said| audit.epsilon > said);
-    let verdict = if violated { Verdict::Violated } else { Verdict::NoContradictionFound };
+    let verdict = Verdict::of(certificate.claimed, certificate.proved.epsilon, audit.epsilon);
     if arguments.json {
         println!(
             "{}",

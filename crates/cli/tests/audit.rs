@@ -91,6 +91,18 @@ fn canaries_of_a_run_are_measured() {
         (Some(40), Some("no_contradiction_found"))
     );
 
+    // Without privacy there is nothing to contradict; what is measured stands there all the same.
+    let plain = ["audit", "run", "small.toml", "--canaries", "200", "--set", "private=false", "--output"];
+    let without = project.muffle(&[&plain[..], &["plain", "--json"]].concat());
+    assert_eq!(without.status.code(), Some(0), "{without:?}");
+    let report = last_json(&without);
+    assert_eq!(report["verdict"], "nothing_claimed");
+    assert!(report["claimed"].is_null() && report["proved"].is_null(), "{report}");
+    assert!(report["measured"].as_f64().is_some(), "{report}");
+    let text = project.muffle(&[&plain[..], &["again"]].concat());
+    let text = String::from_utf8_lossy(&text.stdout).to_string();
+    assert!(text.contains("nothing was claimed") && text.contains("measured    at least"), "{text}");
+
     let few = project.muffle(&["audit", "run", "small.toml", "--canaries", "4", "--output", "few"]);
     let message = String::from_utf8_lossy(&few.stderr).to_string();
     assert_eq!(few.status.code(), Some(2), "{few:?}");

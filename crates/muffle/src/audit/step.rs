@@ -158,10 +158,8 @@ fn report(case: &Case, attack: &Attack, settings: &Settings) -> Report {
         Some(_) => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
         None => (Argument::ClopperPearson, free),
     };
-    let said = case.claimed.or(case.proved);
-    let violated = said.is_some_and(|said| measured > said);
     Report {
-        verdict: if violated { Verdict::Violated } else { Verdict::NoContradictionFound },
+        verdict: Verdict::of(case.claimed, case.proved, measured),
         method: settings.method.clone(),
         mode: settings.mode,
         claimed: case.claimed,

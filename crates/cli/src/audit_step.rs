@@ -104,10 +104,7 @@ fn print(report: &Report) {
         "measured    at least {:.4} with confidence {}, {}",
         report.measured,
         report.confidence,
-        match report.argument {
-            Argument::ClopperPearson => "whatever the mechanism",
-            Argument::Gaussian => "of a mechanism that is Gaussian by design",
-        }
+        report.argument.name()
     );
     if report.argument == Argument::Gaussian {
         println!("            at least {:.4} without that assumption", report.measured_without_assumptions);

@@ -103,6 +103,28 @@ fn canaries_of_a_run_are_measured() {
     let text = String::from_utf8_lossy(&text.stdout).to_string();
     assert!(text.contains("nothing was claimed") && text.contains("measured    at least"), "{text}");
 
+    // Many runs with one canary in place of one run with many.
+    let many = |runs: &str, more: &[&str]| {
+        let plain = ["audit", "run", "small.toml", "--set", "steps=20", "--json", "--runs", runs];
+        project.muffle(&[&plain[..], more].concat())
+    };
+    let audit = many("16", &[]);
+    assert_eq!(audit.status.code(), Some(0), "{audit:?}");
+    let report = last_json(&audit);
+    assert_eq!(report["verdict"], "no_contradiction_found");
+    assert_eq!((report["trials"].as_u64(), report["confidence"].as_f64()), (Some(6), Some(0.95)));
+    assert!(report["measured"].as_f64().unwrap() <= report["proved"].as_f64().unwrap(), "{report}");
+    assert!(report["claimed"].is_null() && report["threat"].as_str().unwrap().contains("black box"));
+    for (runs, more, part) in [
+        ("12", &[][..], "unless there are 16 of them"),
+        ("16", &["--canaries", "20"], "cannot be used with"),
+        ("16", &["--confidence", "0"], "confidence 0 is outside"),
+    ] {
+        let output = many(runs, more);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
+    }
+
     let few = project.muffle(&["audit", "run", "small.toml", "--canaries", "4", "--output", "few"]);
     let message = String::from_utf8_lossy(&few.stderr).to_string();
     assert_eq!(few.status.code(), Some(2), "{few:?}");

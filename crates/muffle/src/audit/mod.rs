@@ -13,6 +13,7 @@ mod planted;
 pub mod replay;
 mod report;
 pub mod results;
+pub mod runs;
 mod score;
 pub mod step;
 mod steps_game;

@@ -47,6 +47,21 @@ pub enum Argument {
     ClopperPearson,
     /// A mechanism that is Gaussian by design.
     Gaussian,
+    /// A run of known events, up to a factor on their noise.
+    NoiseFactor,
+}
+
+impl Argument {
+    /// Of what the bound holds, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Argument::ClopperPearson => "whatever the mechanism",
+            Argument::Gaussian => "of a mechanism that is Gaussian by design",
+            Argument::NoiseFactor => {
+                "of a run with the events that were planned, up to a factor on their noise"
+            }
+        }
+    }
 }
 
 /// Three epsilons of one step, side by side.

@@ -6,7 +6,6 @@ use crate::audit::bounds::{OneRun, needed_guesses};
 use crate::data::{Dataset, Records, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use muffle_accounting::Adjacency;
-use muffle_nn::{Examples, Loss};
 use serde::{Deserialize, Serialize};
 
 /// How many canaries, and what is done with them.
@@ -163,12 +162,7 @@ impl Canaries {
         parameters: &[f32],
         delta: f64,
     ) -> Result<CanaryMeasurement> {
-        let view = self.planted.train();
-        let mut losses = Vec::with_capacity(view.len());
-        let mut gradient = vec![0.0; self.planted.classes().len()];
-        evaluator.for_each(parameters, &view, |index, outputs| {
-            losses.push(Loss::SoftmaxCrossEntropy.evaluate(outputs, view.target(index), &mut gradient));
-        })?;
+        let losses = evaluator.losses(parameters, &self.planted.train())?;
         let correct = correct_guesses(&losses, &self.present, self.choice.guesses as usize);
         let CanaryChoice { canaries, guesses, confidence, .. } = self.choice;
         let epsilon = OneRun { canaries, guesses, correct }.epsilon(delta, confidence);

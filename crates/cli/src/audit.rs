@@ -1,7 +1,7 @@
 //! `muffle audit`: measure the leak instead of trusting the claim.
 
 use crate::train::prepare;
-use crate::{audit_all, audit_replay, audit_run, audit_step};
+use crate::{audit_all, audit_participation, audit_replay, audit_run, audit_step};
 use clap::{Args, Subcommand};
 use muffle::audit::Verdict;
 use muffle::data::{Dataset, Search};
@@ -24,6 +24,7 @@ enum Command {
     Step(audit_step::Arguments),
     Replay(audit_replay::Arguments),
     Run(audit_run::Arguments),
+    Participation(audit_participation::Arguments),
     All(audit_all::Arguments),
 }
 
@@ -67,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Command::Step(arguments) => audit_step::run(arguments),
         Command::Replay(arguments) => audit_replay::run(arguments),
         Command::Run(arguments) => audit_run::run(arguments),
+        Command::Participation(arguments) => audit_participation::run(arguments),
         Command::All(arguments) => audit_all::run(arguments),
     }
 }

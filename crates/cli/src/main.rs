@@ -3,6 +3,7 @@
 mod account;
 mod audit;
 mod audit_all;
+mod audit_participation;
 mod audit_plots;
 mod audit_replay;
 mod audit_run;

@@ -60,6 +60,28 @@ fn a_replay_holds_for_a_sound_form_and_not_for_a_published_one() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("muffle audit step"), "{refused:?}");
 }
 
+#[test]
+fn samplers_are_drawn_as_they_are_charged() {
+    let project = Project::new();
+    for sampler in ["poisson", "reshuffled", "balls-and-bins"] {
+        let setting = format!("sampler={sampler}");
+        let plain = ["audit", "participation", "small.toml", "--set", &setting, "--json"];
+        let output = project.muffle(&plain);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let report = last_json(&output);
+        assert_eq!(report["verdict"], "no_contradiction_found");
+        assert_eq!((&report["sampler"], report["confidence"].as_f64()), (&sampler.into(), Some(0.999)));
+        assert!(!report["checks"].as_array().unwrap().is_empty(), "{report}");
+    }
+    for (arguments, part) in
+        [(["--confidence", "1"], "confidence 1 is outside"), (["--runs", "0"], "0 runs show nothing")]
+    {
+        let output = project.muffle(&[&["audit", "participation", "small.toml"][..], &arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
+    }
+}
+
 /// The certificate of a run has the bound of its own audit, and too few canaries are refused with the number that is needed.
 #[test]
 fn canaries_of_a_run_are_measured() {

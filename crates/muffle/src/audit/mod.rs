@@ -9,6 +9,7 @@ mod attack;
 pub mod bounds;
 mod game;
 mod neighbours;
+pub mod participation;
 mod planted;
 pub mod replay;
 mod report;

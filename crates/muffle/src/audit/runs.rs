@@ -194,7 +194,7 @@ fn detections([absent, present]: &[Vec<f64>; 2], delta: f64, confidence: f64) ->
 }
 
 /// What is proved of a run, and its event if that is fixed in advance.
-fn proved(plan: &Plan) -> Result<(Option<f64>, Option<Event>)> {
+pub(super) fn proved(plan: &Plan) -> Result<(Option<f64>, Option<Event>)> {
     if plan.filter_order.is_some() {
         return Ok((plan.recipe.epsilon, None));
     }

@@ -45,7 +45,7 @@ pub struct Options {
     /// Standard deviation of the noise over the threshold
     #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
     noise_multiplier: f64,
-    /// Values of an input of the planted network, which has twice as many parameters
+    /// Values of an input of the planted network, which has 2 N + 4 parameters: 498 makes 1,000, 49998 makes 100,000
     #[arg(long, value_name = "N", default_value_t = 600)]
     width: usize,
     /// Plays with the record and without it, each
@@ -116,6 +116,7 @@ fn print(report: &Report) {
     if let Some(statement) = report.stronger_statement() {
         println!("            {statement}");
     }
+    println!("network     {} parameters, planted", report.parameters);
     println!("pair        {}", report.pair);
     println!("statistic   {}", report.statistic);
     println!(

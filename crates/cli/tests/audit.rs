@@ -11,10 +11,10 @@ fn a_step_ends_with_three_epsilons_and_a_code() {
         let plain = ["audit", "step", "--method", method, "--mode", mode, "--json", "--trials", "1500"];
         project.muffle(&[&plain[..], more].concat())
     };
-    let sound = audit("dp-sgd", "sound", &["--plot", "scores.svg"]);
+    let sound = audit("dp-sgd", "sound", &["--plot", "scores.svg", "--width", "498"]);
     assert_eq!(sound.status.code(), Some(0), "{sound:?}");
     let report = last_json(&sound);
-    assert_eq!(report["verdict"], "no_contradiction_found");
+    assert_eq!((&report["verdict"], &report["parameters"]), (&"no_contradiction_found".into(), &1000.into()));
     assert!(report["claimed"].is_null() && report["confidence"] == 0.95, "{report}");
     let (proved, measured) = (report["proved"].as_f64().unwrap(), report["measured"].as_f64().unwrap());
     assert!(measured > 0.5 * proved && measured <= proved, "{report}");

@@ -31,7 +31,7 @@ pub struct Settings {
     pub mode: Mode,
     /// Standard deviation of the noise over the threshold.
     pub noise_multiplier: f64,
-    /// Values of an input: the network has twice as many parameters.
+    /// Values of an input: the network has twice as many parameters, and four.
     pub width: usize,
     /// Changes of the recipe that the step runs by.
     pub settings: Vec<String>,

@@ -2,13 +2,6 @@
 
 mod account;
 mod audit;
-mod audit_all;
-mod audit_participation;
-mod audit_plots;
-mod audit_replay;
-mod audit_run;
-mod audit_runs;
-mod audit_step;
 mod bar;
 mod bench;
 mod calibrate;

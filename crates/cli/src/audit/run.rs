@@ -1,7 +1,7 @@
 //! `muffle audit run`: a whole training with canaries, and what its model gives away of them.
 
-use crate::audit::{Outcome, RecipeArguments, exit_code, shown};
-use crate::audit_runs;
+use super::runs;
+use super::{Outcome, RecipeArguments, exit_code, shown};
 use crate::progress::Display;
 use crate::train::{free_folder, stop_on_interrupt};
 use clap::Args;
@@ -50,9 +50,9 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    if let Some(runs) = arguments.runs {
+    if let Some(count) = arguments.runs {
         let Arguments { recipe, confidence, seed, json, .. } = arguments;
-        return audit_runs::run(recipe, runs, *confidence, *seed, *json);
+        return runs::run(recipe, count, *confidence, *seed, *json);
     }
     let usual = usual_choice(arguments.canaries, arguments.seed);
     let guesses = arguments.guesses.unwrap_or(usual.guesses);

@@ -1,6 +1,6 @@
 //! `muffle audit run --runs N`: many trainings, with a canary and without it.
 
-use crate::audit::{Outcome, RecipeArguments, exit_code, shown};
+use super::{Outcome, RecipeArguments, exit_code, shown};
 use crate::bar::bar;
 use crate::train::{cores, stop_on_interrupt};
 use muffle::audit::Argument;

@@ -1,7 +1,7 @@
 //! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
 
-use crate::audit::{Outcome, exit_code, shown};
-use crate::audit_plots::panels;
+use super::plots::panels;
+use super::{Outcome, exit_code, shown};
 use crate::plot::draw;
 use clap::Args;
 use muffle::atomic_file;

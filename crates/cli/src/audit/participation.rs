@@ -1,6 +1,6 @@
 //! `muffle audit participation`: are records drawn as they are charged for?
 
-use crate::audit::{Outcome, RecipeArguments, exit_code};
+use super::{Outcome, RecipeArguments, exit_code};
 use clap::Args;
 use muffle::audit::participation::{ParticipationReport, Settings, audit};
 

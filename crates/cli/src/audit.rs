@@ -1,7 +1,14 @@
 //! `muffle audit`: measure the leak instead of trusting the claim.
 
+mod all;
+mod participation;
+mod plots;
+mod replay;
+mod run;
+mod runs;
+mod step;
+
 use crate::train::prepare;
-use crate::{audit_all, audit_replay, audit_run, audit_step};
 use clap::{Args, Subcommand};
 use muffle::audit::Verdict;
 use muffle::data::{Dataset, Search};
@@ -21,10 +28,11 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Step(audit_step::Arguments),
-    Replay(audit_replay::Arguments),
-    Run(audit_run::Arguments),
-    All(audit_all::Arguments),
+    Step(step::Arguments),
+    Replay(replay::Arguments),
+    Run(run::Arguments),
+    Participation(participation::Arguments),
+    All(all::Arguments),
 }
 
 /// A recipe with changes.
@@ -64,9 +72,10 @@ pub fn shown(epsilon: Option<f64>) -> String {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
-        Command::Step(arguments) => audit_step::run(arguments),
-        Command::Replay(arguments) => audit_replay::run(arguments),
-        Command::Run(arguments) => audit_run::run(arguments),
-        Command::All(arguments) => audit_all::run(arguments),
+        Command::Step(arguments) => step::run(arguments),
+        Command::Replay(arguments) => replay::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Participation(arguments) => participation::run(arguments),
+        Command::All(arguments) => all::run(arguments),
     }
 }

@@ -3,11 +3,7 @@
 mod account;
 mod attack;
 mod audit;
-mod audit_all;
-mod audit_plots;
-mod audit_replay;
-mod audit_run;
-mod audit_step;
+mod bar;
 mod bench;
 mod calibrate;
 mod compare;

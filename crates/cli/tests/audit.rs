@@ -11,10 +11,10 @@ fn a_step_ends_with_three_epsilons_and_a_code() {
         let plain = ["audit", "step", "--method", method, "--mode", mode, "--json", "--trials", "1500"];
         project.muffle(&[&plain[..], more].concat())
     };
-    let sound = audit("dp-sgd", "sound", &["--plot", "scores.svg"]);
+    let sound = audit("dp-sgd", "sound", &["--plot", "scores.svg", "--width", "498"]);
     assert_eq!(sound.status.code(), Some(0), "{sound:?}");
     let report = last_json(&sound);
-    assert_eq!(report["verdict"], "no_contradiction_found");
+    assert_eq!((&report["verdict"], &report["parameters"]), (&"no_contradiction_found".into(), &1000.into()));
     assert!(report["claimed"].is_null() && report["confidence"] == 0.95, "{report}");
     let (proved, measured) = (report["proved"].as_f64().unwrap(), report["measured"].as_f64().unwrap());
     assert!(measured > 0.5 * proved && measured <= proved, "{report}");
@@ -60,6 +60,28 @@ fn a_replay_holds_for_a_sound_form_and_not_for_a_published_one() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("muffle audit step"), "{refused:?}");
 }
 
+#[test]
+fn samplers_are_drawn_as_they_are_charged() {
+    let project = Project::new();
+    for sampler in ["poisson", "reshuffled", "balls-and-bins"] {
+        let setting = format!("sampler={sampler}");
+        let plain = ["audit", "participation", "small.toml", "--set", &setting, "--json"];
+        let output = project.muffle(&plain);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let report = last_json(&output);
+        assert_eq!(report["verdict"], "no_contradiction_found");
+        assert_eq!((&report["sampler"], report["confidence"].as_f64()), (&sampler.into(), Some(0.999)));
+        assert!(!report["checks"].as_array().unwrap().is_empty(), "{report}");
+    }
+    for (arguments, part) in
+        [(["--confidence", "1"], "confidence 1 is outside"), (["--runs", "0"], "0 runs show nothing")]
+    {
+        let output = project.muffle(&[&["audit", "participation", "small.toml"][..], &arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
+    }
+}
+
 /// The certificate of a run has the bound of its own audit, and too few canaries are refused with the number that is needed.
 #[test]
 fn canaries_of_a_run_are_measured() {
@@ -90,6 +112,40 @@ fn canaries_of_a_run_are_measured() {
         (report["guesses"].as_u64(), report["verdict"].as_str()),
         (Some(40), Some("no_contradiction_found"))
     );
+
+    // Without privacy there is nothing to contradict; what is measured stands there all the same.
+    let plain = ["audit", "run", "small.toml", "--canaries", "200", "--set", "private=false", "--output"];
+    let without = project.muffle(&[&plain[..], &["plain", "--json"]].concat());
+    assert_eq!(without.status.code(), Some(0), "{without:?}");
+    let report = last_json(&without);
+    assert_eq!(report["verdict"], "nothing_claimed");
+    assert!(report["claimed"].is_null() && report["proved"].is_null(), "{report}");
+    assert!(report["measured"].as_f64().is_some(), "{report}");
+    let text = project.muffle(&[&plain[..], &["again"]].concat());
+    let text = String::from_utf8_lossy(&text.stdout).to_string();
+    assert!(text.contains("nothing was claimed") && text.contains("measured    at least"), "{text}");
+
+    // Many runs with one canary in place of one run with many.
+    let many = |runs: &str, more: &[&str]| {
+        let plain = ["audit", "run", "small.toml", "--set", "steps=20", "--json", "--runs", runs];
+        project.muffle(&[&plain[..], more].concat())
+    };
+    let audit = many("16", &[]);
+    assert_eq!(audit.status.code(), Some(0), "{audit:?}");
+    let report = last_json(&audit);
+    assert_eq!(report["verdict"], "no_contradiction_found");
+    assert_eq!((report["trials"].as_u64(), report["confidence"].as_f64()), (Some(6), Some(0.95)));
+    assert!(report["measured"].as_f64().unwrap() <= report["proved"].as_f64().unwrap(), "{report}");
+    assert!(report["claimed"].is_null() && report["threat"].as_str().unwrap().contains("black box"));
+    for (runs, more, part) in [
+        ("12", &[][..], "unless there are 16 of them"),
+        ("16", &["--canaries", "20"], "cannot be used with"),
+        ("16", &["--confidence", "0"], "confidence 0 is outside"),
+    ] {
+        let output = many(runs, more);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
+    }
 
     let few = project.muffle(&["audit", "run", "small.toml", "--canaries", "4", "--output", "few"]);
     let message = String::from_utf8_lossy(&few.stderr).to_string();

@@ -47,6 +47,7 @@ pub mod relevance;
 pub mod sampler;
 pub mod schedule;
 pub mod search;
+mod side_by_side;
 mod state;
 pub mod statistics;
 pub mod train;

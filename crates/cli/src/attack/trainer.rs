@@ -1,11 +1,10 @@
 //! Training many models for an attack: on how many cores, from which seed, with a bar that shows how far it is.
 
+use crate::bar::bar;
 use crate::train::{Outcome, cores, stop_on_interrupt};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use muffle::attack::Trainings;
 use muffle::train::Result;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -33,15 +32,14 @@ impl Options {
 /// Trains models until it is interrupted.
 pub struct Trainer<'a> {
     options: &'a Options,
-    shown: bool,
+    quiet: bool,
     stop: Arc<AtomicBool>,
 }
 
 impl<'a> Trainer<'a> {
     /// Takes over the interrupt key; `json` hides the bar.
     pub fn new(options: &'a Options, json: bool) -> Outcome<Trainer<'a>> {
-        let shown = !options.quiet && !json && std::io::stderr().is_terminal();
-        Ok(Trainer { options, shown, stop: stop_on_interrupt()? })
+        Ok(Trainer { options, quiet: options.quiet || json, stop: stop_on_interrupt()? })
     }
 
     /// Does work that trains models in so many steps, and fails if it was interrupted.
@@ -51,11 +49,7 @@ impl<'a> Trainer<'a> {
         steps: u64,
         work: impl FnOnce(&Trainings) -> Result<Option<T>>,
     ) -> Outcome<T> {
-        let target = if self.shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{bar:24} {msg}: step {pos}/{len}, {eta} left");
-        let bar = ProgressBar::with_draw_target(Some(steps), target);
-        let bar =
-            bar.with_style(style.expect("the template is well formed")).with_message(models.to_string());
+        let bar = bar(models, steps, self.quiet);
         let after_step = || bar.inc(1);
         let found = work(&Trainings {
             workers: self.options.threads(),

@@ -5,7 +5,7 @@ use crate::audit::bounds::{lower_rate, upper_rate};
 use crate::data::own::table::Column;
 use crate::data::{Dataset, Records, Split, View};
 use crate::train::{Evaluator, Result, TrainError};
-use muffle_nn::{Examples, Loss};
+use muffle_nn::Examples;
 use std::ops::Range;
 
 /// How often the attacker was right.
@@ -66,15 +66,13 @@ pub fn infer_attribute(
         for (value, share) in shares.iter().enumerate() {
             let with = with_value(view, &inputs, value);
             let changed = dataset.with_splits(with.clone(), with)?;
-            let (changed, mut gradient) = (changed.test(), Vec::new());
-            evaluator.for_each(parameters, &changed, |index, outputs| {
-                gradient.resize(outputs.len(), 0.0);
-                let loss = Loss::SoftmaxCrossEntropy.evaluate(outputs, changed.target(index), &mut gradient);
+            let losses = evaluator.losses(parameters, &changed.test())?;
+            for (best, loss) in best.iter_mut().zip(losses) {
                 let score = share.ln() - f64::from(loss);
-                if score > best[index].0 {
-                    best[index] = (score, value);
+                if score > best.0 {
+                    *best = (score, value);
                 }
-            })?;
+            }
         }
         Ok(count(best.iter().map(|(_, guess)| *guess), &true_values))
     };

@@ -1,9 +1,9 @@
 //! Model extraction: a copy of a model, learned from its answers.
 
 use super::Trainings;
-use super::side_by_side::side_by_side;
 use crate::data::{Dataset, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::side_by_side::side_by_side;
 use crate::train::evaluation::predicted;
 use crate::train::{DataShape, Evaluator, ModelChoice, Plan, Recipe, Result, TrainError, train_in_memory};
 use muffle_nn::ModelDescription;
@@ -62,7 +62,7 @@ pub fn extract(
     let answered = answers(description, parameters, dataset)?;
     let mut order: Vec<usize> = (0..answered.len()).collect();
     let mut uniform = Uniform::new(&Key::from_seed(trainings.seed), Stream::new(Purpose::Audit, 0));
-    order.sort_by_cached_key(|_| uniform.bits());
+    uniform.shuffle(&mut order);
     let (asked, judged) = order.split_at(answered.len() / 2);
     if let Some(outside) = queries.iter().find(|queries| !(1..=asked.len()).contains(*queries)) {
         return Err(TrainError::Plan(format!(

@@ -1,11 +1,11 @@
 //! Membership inference by shadow models: is the model more like those that saw the record, or like those that did not?
 
 use super::membership::Suspects;
-use super::side_by_side::side_by_side;
 use super::{Roc, Trainings};
 use crate::data::{Dataset, Split, View};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::sampler::{FixedSize, Sampler};
+use crate::side_by_side::side_by_side;
 use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
 use muffle_nn::Examples;
 

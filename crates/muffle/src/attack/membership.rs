@@ -69,13 +69,8 @@ impl<'a> Suspects<'a> {
 /// adversary 2, at all thresholds.
 pub fn by_loss(evaluator: &mut Evaluator, parameters: &[f32], suspects: &Suspects) -> Result<Roc> {
     suspects.roc(|view| {
-        let (mut scores, mut gradient) = (Vec::with_capacity(view.len()), Vec::new());
-        evaluator.for_each(parameters, view, |index, outputs| {
-            gradient.resize(outputs.len(), 0.0);
-            let loss = Loss::SoftmaxCrossEntropy.evaluate(outputs, view.target(index), &mut gradient);
-            scores.push(-f64::from(loss));
-        })?;
-        Ok(scores)
+        let losses = evaluator.losses(parameters, view)?;
+        Ok(losses.into_iter().map(|loss| -f64::from(loss)).collect())
     })
 }
 

@@ -11,7 +11,6 @@ pub mod likelihood_ratio;
 pub mod membership;
 pub mod poisoning;
 mod roc;
-mod side_by_side;
 mod trainings;
 
 pub use roc::{Rate, Roc};

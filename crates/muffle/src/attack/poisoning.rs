@@ -1,9 +1,9 @@
 //! Poisoning: what wrong labels in the training data cost a model.
 
 use super::Trainings;
-use super::side_by_side::side_by_side;
 use crate::data::{Dataset, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::side_by_side::side_by_side;
 use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
 
 /// A model that was trained on wrong labels.
@@ -50,14 +50,13 @@ pub fn poison(
 /// The training split with a share of its labels wrong.
 fn flipped(dataset: &Dataset, fraction: f64, seed: u64) -> Split {
     let mut split = dataset.train().split().clone();
-    let classes = dataset.classes().len() as u64;
     let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
     let mut order: Vec<usize> = (0..split.len()).collect();
-    order.sort_by_cached_key(|_| uniform.bits());
+    uniform.shuffle(&mut order);
     let count = (fraction * split.len() as f64).round() as usize;
     for &record in &order[..count] {
         let label = &mut split.labels[record];
-        *label = ((u64::from(*label) + 1 + uniform.below(classes - 1)) % classes) as u32;
+        *label = uniform.wrong_class(*label, dataset.classes().len());
     }
     split
 }

@@ -9,7 +9,7 @@ use crate::train::Result;
 /// Thresholds that are tried for a score.
 const THRESHOLDS: usize = 128;
 /// Of the trials that a bound rests on, so many are played beforehand for every pair to choose a test.
-const PILOT_SHARE: f64 = 0.2;
+pub(super) const PILOT_SHARE: f64 = 0.2;
 
 /// What a test has to be good at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +73,8 @@ pub fn attack(
         let scores = Score::candidates(&mut **game, &mut seeds)?;
         let [absent, present] = play(&mut **game, &scores, pilot, &mut seeds)?;
         for (score, (absent, present)) in scores.into_iter().zip(absent.iter().zip(&present)) {
-            let (value, threshold) = best_threshold(absent, present, objective, confidence);
+            let worth = |found: &Detections| objective.value(found, confidence);
+            let (value, threshold) = best_threshold(absent, present, &worth);
             if best.as_ref().is_none_or(|best| value > best.0) {
                 best = Some((value, place, score, threshold));
             }
@@ -83,7 +84,7 @@ pub fn attack(
     let game = &mut *games[place];
     let [mut absent, mut present] = play(game, std::slice::from_ref(&score), trials, &mut seeds)?;
     let (absent, present) = (absent.remove(0), present.remove(0));
-    let detections = detections(&absent, &present, threshold);
+    let detections = count(&absent, &present, threshold);
     Ok(Attack {
         pair: game.name().to_string(),
         statistic: score.name(),
@@ -113,7 +114,8 @@ fn play(
     Ok(found)
 }
 
-fn detections(absent: &[f64], present: &[f64], threshold: f64) -> Detections {
+/// How often a score is above the threshold in either world.
+pub(super) fn count(absent: &[f64], present: &[f64], threshold: f64) -> Detections {
     let above = |scores: &[f64]| scores.iter().filter(|score| **score > threshold).count() as u64;
     Detections {
         present: present.len() as u64,
@@ -123,15 +125,19 @@ fn detections(absent: &[f64], present: &[f64], threshold: f64) -> Detections {
     }
 }
 
-/// The bound that the best threshold gives on these plays, and the threshold.
-fn best_threshold(absent: &[f64], present: &[f64], objective: Objective, confidence: f64) -> (f64, f64) {
+/// What the best threshold is worth on these plays, and the threshold.
+pub(super) fn best_threshold(
+    absent: &[f64],
+    present: &[f64],
+    worth: &dyn Fn(&Detections) -> f64,
+) -> (f64, f64) {
     let mut all: Vec<f64> = absent.iter().chain(present).copied().collect();
     all.sort_by(f64::total_cmp);
     let mut best = (-1.0, all[0]);
     for place in 1..THRESHOLDS {
         let place = (all.len() * place / THRESHOLDS).max(1);
         let threshold = 0.5 * (all[place - 1] + all[place]);
-        let value = objective.value(&detections(absent, present, threshold), confidence);
+        let value = worth(&count(absent, present, threshold));
         if value > best.0 {
             best = (value, threshold);
         }

@@ -14,15 +14,27 @@ pub enum Verdict {
     Violated,
     /// No attack of the audit came above it, which proves nothing.
     NoContradictionFound,
+    /// There is neither a claim nor a proof that a measurement could contradict.
+    NothingClaimed,
 }
 
 impl Verdict {
+    /// What a lower bound makes of the claim of a paper, or, where there is none, of what is proved.
+    pub fn of(claimed: Option<f64>, proved: Option<f64>, measured: f64) -> Verdict {
+        match claimed.or(proved) {
+            Some(said) if measured > said => Verdict::Violated,
+            Some(_) => Verdict::NoContradictionFound,
+            None => Verdict::NothingClaimed,
+        }
+    }
+
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
             Verdict::Violated => "violated",
             Verdict::NoContradictionFound => "no contradiction found",
+            Verdict::NothingClaimed => "nothing was claimed",
         }
     }
 }
@@ -35,6 +47,21 @@ pub enum Argument {
     ClopperPearson,
     /// A mechanism that is Gaussian by design.
     Gaussian,
+    /// A run of known events, up to a factor on their noise.
+    NoiseFactor,
+}
+
+impl Argument {
+    /// Of what the bound holds, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Argument::ClopperPearson => "whatever the mechanism",
+            Argument::Gaussian => "of a mechanism that is Gaussian by design",
+            Argument::NoiseFactor => {
+                "of a run with the events that were planned, up to a factor on their noise"
+            }
+        }
+    }
 }
 
 /// Three epsilons of one step, side by side.

@@ -31,7 +31,7 @@ pub struct Settings {
     pub mode: Mode,
     /// Standard deviation of the noise over the threshold.
     pub noise_multiplier: f64,
-    /// Values of an input: the network has twice as many parameters.
+    /// Values of an input: the network has twice as many parameters, and four.
     pub width: usize,
     /// Changes of the recipe that the step runs by.
     pub settings: Vec<String>,
@@ -158,10 +158,8 @@ fn report(case: &Case, attack: &Attack, settings: &Settings) -> Report {
         Some(_) => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
         None => (Argument::ClopperPearson, free),
     };
-    let said = case.claimed.or(case.proved);
-    let violated = said.is_some_and(|said| measured > said);
     Report {
-        verdict: if violated { Verdict::Violated } else { Verdict::NoContradictionFound },
+        verdict: Verdict::of(case.claimed, case.proved, measured),
         method: settings.method.clone(),
         mode: settings.mode,
         claimed: case.claimed,

@@ -80,6 +80,15 @@ impl Uniform {
         }
     }
 
+    /// A class among `classes` other than the given one: a wrong label.
+    ///
+    /// # Panics
+    /// If there is no other class.
+    pub fn wrong_class(&mut self, right: u32, classes: usize) -> u32 {
+        let step = 1 + self.below(classes as u64 - 1);
+        ((u64::from(right) + step) % classes as u64) as u32
+    }
+
     /// Puts the items into a uniformly random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

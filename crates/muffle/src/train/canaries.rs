@@ -3,10 +3,9 @@
 use super::error::Result;
 use super::evaluation::Evaluator;
 use crate::audit::bounds::{OneRun, needed_guesses};
-use crate::data::{Dataset, Records, Split};
+use crate::data::{Dataset, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use muffle_accounting::Adjacency;
-use muffle_nn::{Examples, Loss};
 use serde::{Deserialize, Serialize};
 
 /// How many canaries, and what is done with them.
@@ -121,10 +120,9 @@ impl Canaries {
         let mut others = others.to_vec();
         // Which records are left is no news; in which order they stand would be.
         others.sort_unstable();
-        let classes = dataset.classes().len() as u32;
+        let classes = dataset.classes().len();
         let mut mislabelled = |record: &usize| {
-            let wrong = 1 + uniform.below(u64::from(classes) - 1) as u32;
-            ((*record, (split.labels[*record] + wrong) % classes), uniform.chance(0.5))
+            ((*record, uniform.wrong_class(split.labels[*record], classes)), uniform.chance(0.5))
         };
         let (canaries, present): (Vec<(usize, u32)>, Vec<bool>) = chosen.iter().map(&mut mislabelled).unzip();
         let honest = others.into_iter().map(|record| (record, split.labels[record]));
@@ -132,15 +130,8 @@ impl Canaries {
             canaries.iter().zip(&present).filter(|(_, present)| **present).map(|(canary, _)| *canary);
         let training: Vec<(usize, u32)> = honest.chain(planted).collect();
         let with = |records: &[(usize, u32)], test: Split| {
-            Dataset::new(
-                dataset.name(),
-                dataset.input(),
-                dataset.classes().to_vec(),
-                dataset.scaling().clone(),
-                dataset.visibility(),
-                relabelled(split, dataset.input().len(), records),
-                test,
-            )
+            let (positions, labels): (Vec<usize>, Vec<u32>) = records.iter().copied().unzip();
+            dataset.with_splits(Split { labels, ..split.select(&positions) }, test)
         };
         let test = dataset.test().split().clone();
         Ok(Canaries {
@@ -163,12 +154,7 @@ impl Canaries {
         parameters: &[f32],
         delta: f64,
     ) -> Result<CanaryMeasurement> {
-        let view = self.planted.train();
-        let mut losses = Vec::with_capacity(view.len());
-        let mut gradient = vec![0.0; self.planted.classes().len()];
-        evaluator.for_each(parameters, &view, |index, outputs| {
-            losses.push(Loss::SoftmaxCrossEntropy.evaluate(outputs, view.target(index), &mut gradient));
-        })?;
+        let losses = evaluator.losses(parameters, &self.planted.train())?;
         let correct = correct_guesses(&losses, &self.present, self.choice.guesses as usize);
         let CanaryChoice { canaries, guesses, confidence, .. } = self.choice;
         let epsilon = OneRun { canaries, guesses, correct }.epsilon(delta, confidence);
@@ -185,18 +171,6 @@ fn correct_guesses(losses: &[f32], present: &[bool], guesses: usize) -> u64 {
     (said_in + said_out) as u64
 }
 
-/// Records of a split with labels of their own.
-fn relabelled(split: &Split, width: usize, records: &[(usize, u32)]) -> Split {
-    fn select<T: Copy>(values: &[T], width: usize, records: &[(usize, u32)]) -> Vec<T> {
-        records.iter().flat_map(|(record, _)| values[record * width..][..width].iter().copied()).collect()
-    }
-    let selected = match &split.records {
-        Records::Bytes(values) => Records::Bytes(select(values, width, records)),
-        Records::Floats(values) => Records::Floats(select(values, width, records)),
-    };
-    Split { records: selected, labels: records.iter().map(|record| record.1).collect() }
-}
-
 /// The choice of so many canaries, a fifth of which are guessed.
 pub fn usual_choice(canaries: u64, seed: u64) -> CanaryChoice {
     let guesses = (canaries / 5).next_multiple_of(2);
@@ -206,7 +180,7 @@ pub fn usual_choice(canaries: u64, seed: u64) -> CanaryChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Scaling, Visibility};
+    use crate::data::{Records, Scaling, Visibility};
     use muffle_nn::Shape;
 
     fn dataset(records: usize) -> Dataset {

@@ -63,6 +63,16 @@ impl Evaluator {
         Ok(correct)
     }
 
+    /// The softmax cross-entropy of every record of a view, in order.
+    pub fn losses(&mut self, parameters: &[f32], view: &View) -> Result<Vec<f32>> {
+        let mut losses = Vec::with_capacity(view.len());
+        let mut gradient = vec![0.0; self.engine.network().output().len()];
+        self.for_each(parameters, view, |index, outputs| {
+            losses.push(Loss::SoftmaxCrossEntropy.evaluate(outputs, view.target(index), &mut gradient));
+        })?;
+        Ok(losses)
+    }
+
     /// Accuracy and loss.
     pub fn evaluate(&mut self, parameters: &[f32], view: &View) -> Result<Evaluation> {
         let (mut correct, mut loss) = (0u64, 0.0);

@@ -19,7 +19,23 @@ pub struct Detections {
     pub false_positives: u64,
 }
 
+/// The least number of trials in each world of which, if the test errs in none, a bound above zero can come.
+pub fn needed_trials(delta: f64, confidence: f64) -> u64 {
+    // Without an error in n trials its rate u has (1 − u)^n = level, and 1 − u − δ has to be more than u.
+    ((0.5 * (1.0 - confidence)).ln() / (0.5 * (1.0 + delta)).ln()) as u64 + 1
+}
+
 impl Detections {
+    /// The same rates in `times` as many trials.
+    pub(in crate::audit) fn repeated(&self, times: u64) -> Detections {
+        Detections {
+            present: times * self.present,
+            true_positives: times * self.true_positives,
+            absent: times * self.absent,
+            false_positives: times * self.false_positives,
+        }
+    }
+
     /// How large at most the rates of both errors are, false positives first, with this confidence for both together.
     fn errors(&self, confidence: f64) -> (f64, f64) {
         let level = 0.5 * (1.0 - confidence);
@@ -124,6 +140,15 @@ mod tests {
         ] {
             assert!((detections.epsilon(1e-5, 0.95) - epsilon).abs() < 6e-3, "{detections:?}");
             assert!((detections.mu(0.95) - mu).abs() < 6e-3, "{detections:?}");
+        }
+    }
+
+    #[test]
+    fn fewer_trials_than_needed_show_nothing() {
+        for (delta, confidence, needed) in [(1e-5, 0.95, 6), (1e-5, 0.99, 8), (0.7, 0.95, 23)] {
+            assert_eq!(needed_trials(delta, confidence), needed);
+            assert_eq!(perfect(needed - 1).epsilon(delta, confidence), 0.0);
+            assert!(perfect(needed).epsilon(delta, confidence) > 0.0);
         }
     }
 

@@ -5,5 +5,5 @@ mod detections;
 mod one_run;
 
 pub use clopper_pearson::{lower_rate, upper_rate};
-pub use detections::Detections;
+pub use detections::{Detections, needed_trials};
 pub use one_run::{OneRun, needed_guesses};

@@ -1,6 +1,6 @@
 //! `muffle audit replay`: the same randomness on two neighbours.
 
-use crate::audit::{Outcome, RecipeArguments, exit_code};
+use super::{Outcome, RecipeArguments, exit_code};
 use clap::Args;
 use muffle::audit::Verdict;
 use muffle::audit::replay::{self, Movement};

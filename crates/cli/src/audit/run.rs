@@ -1,6 +1,7 @@
 //! `muffle audit run`: a whole training with canaries, and what its model gives away of them.
 
-use crate::audit::{Outcome, RecipeArguments, exit_code, shown};
+use super::runs;
+use super::{Outcome, RecipeArguments, exit_code, shown};
 use crate::progress::Display;
 use crate::train::{free_folder, stop_on_interrupt};
 use clap::Args;
@@ -14,10 +15,13 @@ use std::path::PathBuf;
 ///
 /// Canaries are training records with a wrong label, each in or out by a coin of its own. The attacker sees the model's
 /// outputs only, so the bound is usually far below what is proved; above it, something is broken.
+///
+/// With --runs the recipe is trained many times instead, half of them with one canary, and the canary is looked for by its loss.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle audit run mnist --canaries 2000
-  muffle audit run my-recipe.toml --canaries 500 --guesses 60 --seed 3 --json")]
+  muffle audit run my-recipe.toml --canaries 500 --guesses 60 --seed 3 --json
+  muffle audit run my-recipe.toml --runs 200")]
 pub struct Arguments {
     #[command(flatten)]
     recipe: RecipeArguments,
@@ -27,6 +31,9 @@ pub struct Arguments {
     /// Coins to guess, fixed in advance (default: a fifth of the canaries)
     #[arg(long, value_name = "N")]
     guesses: Option<u64>,
+    /// Train N times, half of them with one canary, in place of one run with many
+    #[arg(long, value_name = "N", conflicts_with_all = ["canaries", "guesses", "output"])]
+    runs: Option<u64>,
     /// Of the lower bound
     #[arg(long, default_value_t = 0.95)]
     confidence: f64,
@@ -43,6 +50,10 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
+    if let Some(count) = arguments.runs {
+        let Arguments { recipe, confidence, seed, json, .. } = arguments;
+        return runs::run(recipe, count, *confidence, *seed, *json);
+    }
     let usual = usual_choice(arguments.canaries, arguments.seed);
     let guesses = arguments.guesses.unwrap_or(usual.guesses);
     let (plan, dataset) = arguments.recipe.prepare(vec![
@@ -61,9 +72,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let audit = certificate.audit.ok_or_else(|| {
         format!("the run was interrupted; continue it with `muffle train --resume {}`", path.display())
     })?;
-    let said = certificate.claimed.or(certificate.proved.epsilon);
-    let violated = said.is_some_and(|said| audit.epsilon > said);
-    let verdict = if violated { Verdict::Violated } else { Verdict::NoContradictionFound };
+    let verdict = Verdict::of(certificate.claimed, certificate.proved.epsilon, audit.epsilon);
     if arguments.json {
         println!(
             "{}",

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// Threads of their own and not a pool: every piece of work has an engine with a pool, and a thread of one pool that waits for
 /// another would take up the next piece meanwhile.
-pub(super) fn side_by_side<T: Send>(
+pub(crate) fn side_by_side<T: Send>(
     count: usize,
     workers: usize,
     work: &(dyn Fn(usize) -> Result<T> + Sync),

@@ -1,7 +1,7 @@
 //! `muffle audit all`: one step of every method in every form.
 
-use crate::audit::{Outcome, exit_code, shown};
-use crate::audit_step::Options;
+use super::step::Options;
+use super::{Outcome, exit_code, shown};
 use clap::Args;
 use muffle::atomic_file;
 use muffle::audit::step::audit;

@@ -1,10 +1,9 @@
 //! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
 
-use crate::audit::{Outcome, exit_code, shown};
-use crate::audit_plots::panels;
-use crate::plot::draw;
+use super::plots::panels;
+use super::{Outcome, exit_code, shown};
+use crate::plot;
 use clap::Args;
-use muffle::atomic_file;
 use muffle::audit::step::{Settings, audit};
 use muffle::audit::{Argument, Report};
 use muffle::methods::Mode;
@@ -45,7 +44,7 @@ pub struct Options {
     /// Standard deviation of the noise over the threshold
     #[arg(long, value_name = "SIGMA", default_value_t = 1.0)]
     noise_multiplier: f64,
-    /// Values of an input of the planted network, which has twice as many parameters
+    /// Values of an input of the planted network, which has 2 N + 4 parameters: 498 makes 1,000, 49998 makes 100,000
     #[arg(long, value_name = "N", default_value_t = 600)]
     width: usize,
     /// Plays with the record and without it, each
@@ -86,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let settings = arguments.options.settings(&arguments.method, mode, arguments.settings.clone());
     let (report, attack) = audit(&settings)?;
     if let Some(path) = &arguments.plot {
-        atomic_file::write(path, draw(&panels(&report, &attack)?))?;
+        plot::write(path, &panels(&report, &attack)?)?;
     }
     match arguments.json {
         true => println!("{}", serde_json::to_string(&report)?),
@@ -104,10 +103,7 @@ fn print(report: &Report) {
         "measured    at least {:.4} with confidence {}, {}",
         report.measured,
         report.confidence,
-        match report.argument {
-            Argument::ClopperPearson => "whatever the mechanism",
-            Argument::Gaussian => "of a mechanism that is Gaussian by design",
-        }
+        report.argument.name()
     );
     if report.argument == Argument::Gaussian {
         println!("            at least {:.4} without that assumption", report.measured_without_assumptions);
@@ -119,6 +115,7 @@ fn print(report: &Report) {
     if let Some(statement) = report.stronger_statement() {
         println!("            {statement}");
     }
+    println!("network     {} parameters, planted", report.parameters);
     println!("pair        {}", report.pair);
     println!("statistic   {}", report.statistic);
     println!(

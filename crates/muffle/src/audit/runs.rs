@@ -1,0 +1,256 @@
+//! The audit of whole runs: many trainings, with a canary and without it.
+
+use super::attack::{PILOT_SHARE, best_threshold, count};
+use super::bounds::{Detections, needed_trials};
+use super::report::{Argument, Verdict};
+use crate::data::Dataset;
+use crate::methods::Mode;
+use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::side_by_side::side_by_side;
+use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
+use muffle_accounting::{Adjacency, Event, Quotes};
+use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The attacker's position in an audit of whole runs.
+pub const THREAT: &str = "black box: the attacker chooses one record, knows all others, and sees the loss of each finished model on it";
+
+/// How thoroughly runs are audited.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Trainings, half of them with the canary.
+    pub runs: u64,
+    /// Of the lower bounds.
+    pub confidence: f64,
+    /// Of the canary and of all trainings.
+    pub seed: u64,
+    /// Trainings at the same time, each on one thread.
+    pub workers: usize,
+}
+
+/// Three epsilons of a whole run, side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunsReport {
+    /// What became of the claim.
+    pub verdict: Verdict,
+    /// The method.
+    pub method: String,
+    /// Its form.
+    pub mode: Mode,
+    /// What the paper's argument gives for the run.
+    pub claimed: Option<f64>,
+    /// What is proved of the run.
+    pub proved: Option<f64>,
+    /// A lower bound on the truth.
+    pub measured: f64,
+    /// Its argument.
+    pub argument: Argument,
+    /// The lower bound that holds for any mechanism.
+    pub measured_without_assumptions: f64,
+    /// Of the lower bounds.
+    pub confidence: f64,
+    /// Of all epsilons.
+    pub delta: f64,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// What the attacker sees and chooses.
+    pub threat: String,
+    /// Trainings in all.
+    pub runs: u64,
+    /// Trainings in each world that the bounds rest on.
+    pub trials: u64,
+    /// Those with the canary in which the test said so.
+    pub true_positives: u64,
+    /// Those without it in which the test said so all the same.
+    pub false_positives: u64,
+    /// Of the canary and of all trainings.
+    pub seed: u64,
+}
+
+/// Trains a plan many times, half of them with a canary, and tells by its loss in the finished model whether it was there.
+///
+/// A fifth of the runs choose threshold and direction, the others are fresh. `None` if `stop` was set before the end;
+/// `after_step` is called after every step of every training.
+///
+/// # Source
+/// Jagielski, Ullman and Oprea 2020, "Auditing differentially private machine learning".
+///
+/// # Guarantee
+/// Nothing of the runs that are counted was used to choose, so both errors are binomial counts. **Nothing is paid for**: what is
+/// measured is for the holder of the records.
+pub fn audit(
+    plan: &Plan,
+    dataset: &Dataset,
+    settings: &Settings,
+    stop: &AtomicBool,
+    after_step: &(dyn Fn() + Sync),
+) -> Result<Option<RunsReport>> {
+    check(plan, settings)?;
+    let Some(losses) = losses(plan, dataset, settings, stop, after_step)? else { return Ok(None) };
+    let found = detections(&losses, plan.recipe.delta, settings.confidence);
+    report(plan, &found, settings).map(Some)
+}
+
+/// Runs of one world that choose the test; the others count.
+fn pilots(runs: u64) -> u64 {
+    ((0.5 * runs as f64 * PILOT_SHARE) as u64).max(2)
+}
+
+fn check(plan: &Plan, settings: &Settings) -> Result<()> {
+    let refuse = |reason: String| Err(TrainError::Plan(reason));
+    let Settings { runs, confidence, .. } = *settings;
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return refuse(format!("confidence {confidence} is outside (0, 1)"));
+    }
+    let fresh = needed_trials(plan.recipe.delta, confidence);
+    let enough = |runs: &u64| runs / 2 >= pilots(*runs) + fresh;
+    if !runs.is_multiple_of(2) || !enough(&runs) {
+        let needed = (2..).step_by(2).find(enough).unwrap_or(u64::MAX);
+        return refuse(format!(
+            "{runs} runs: with confidence {confidence} even a test that never errs shows nothing unless there are {needed} of \
+             them, or more; their number has to be even, half of them with the canary"
+        ));
+    }
+    if plan.recipe.audit.is_some() || plan.recipe.principal_components.is_some() {
+        return refuse(
+            "an audit of many runs plants one canary in the records as they are: remove audit and principal_components from \
+             the recipe"
+                .to_string(),
+        );
+    }
+    Ok(())
+}
+
+/// The records without the canary and with it, in which it is the last.
+fn worlds(dataset: &Dataset, adjacency: Adjacency, seed: u64) -> Result<[Dataset; 2]> {
+    let split = dataset.train().split();
+    let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
+    let canary = uniform.below(split.len() as u64) as usize;
+    let wrong = uniform.wrong_class(split.labels[canary], dataset.classes().len());
+    let others = split.select(&(0..split.len()).filter(|&record| record != canary).collect::<Vec<_>>());
+    let honest = split.select(&[canary]);
+    let mut planted = honest.clone();
+    planted.labels[0] = wrong;
+    let without = match adjacency {
+        Adjacency::AddRemove => others.clone(),
+        Adjacency::ReplaceOne => others.clone().followed_by(honest),
+        Adjacency::ZeroOut => {
+            return Err(TrainError::Plan(
+                "a data set cannot hold the null record of zero_out: set adjacency = \"replace_one\", or sampler = \"poisson\" or \
+                 \"balls-and-bins\""
+                    .to_string(),
+            ));
+        }
+    };
+    let test = || dataset.test().split().clone();
+    Ok([dataset.with_splits(without, test())?, dataset.with_splits(others.followed_by(planted), test())?])
+}
+
+/// The losses of the canary without it and with it, run by run.
+fn losses(
+    plan: &Plan,
+    dataset: &Dataset,
+    settings: &Settings,
+    stop: &AtomicBool,
+    after_step: &(dyn Fn() + Sync),
+) -> Result<Option<[Vec<f64>; 2]>> {
+    let worlds = worlds(dataset, plan.adjacency, settings.seed)?;
+    let mut plan = plan.clone();
+    plan.recipe.threads = Some(1);
+    let mut seeds = Uniform::new(&Key::from_seed(settings.seed), Stream::new(Purpose::Audit, 1));
+    let keys: Vec<Key> = (0..settings.runs).map(|_| Key::from_seed(seeds.bits())).collect();
+    let train = |run: usize| -> Result<Option<f64>> {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let trained = train_in_memory(&plan, &worlds[run % 2], keys[run].clone(), stop, after_step)?;
+        let Some(parameters) = trained else { return Ok(None) };
+        let canary = worlds[1].train().select(vec![worlds[1].train().split().len() - 1]);
+        let loss = Evaluator::new(plan.network.clone(), Some(1))?.losses(&parameters, &canary)?[0];
+        Ok(Some(f64::from(loss)))
+    };
+    let found = side_by_side(settings.runs as usize, settings.workers, &train)?;
+    let found: Option<Vec<f64>> = found.into_iter().collect();
+    let world = |found: &[f64], world: usize| found.iter().skip(world).step_by(2).copied().collect();
+    Ok(found.map(|found| [world(&found, 0), world(&found, 1)]))
+}
+
+/// Chooses direction and threshold on the first runs, and counts on the others how often the test is right.
+fn detections([absent, present]: &[Vec<f64>; 2], delta: f64, confidence: f64) -> Detections {
+    let pilots = pilots(2 * absent.len() as u64) as usize;
+    let fresh = (absent.len() - pilots) as u64;
+    // A few runs bound nothing by themselves: what would the fresh ones show if they came out alike?
+    let alike = fresh / pilots as u64;
+    let worth = |found: &Detections| found.repeated(alike).epsilon(delta, confidence);
+    let chosen = [-1.0, 1.0].map(|sign| {
+        let scores = |losses: &[f64]| losses.iter().map(|loss| sign * loss).collect::<Vec<f64>>();
+        let (absent, present) = (scores(absent), scores(present));
+        let (value, threshold) = best_threshold(&absent[..pilots], &present[..pilots], &worth);
+        (value, count(&absent[pilots..], &present[pilots..], threshold))
+    });
+    // A record is learned rather than forgotten: the usual direction is taken unless the other was better.
+    if chosen[1].0 > chosen[0].0 { chosen[1].1 } else { chosen[0].1 }
+}
+
+/// What is proved of a run, and its event if that is fixed in advance.
+pub(super) fn proved(plan: &Plan) -> Result<(Option<f64>, Option<Event>)> {
+    if plan.filter_order.is_some() {
+        return Ok((plan.recipe.epsilon, None));
+    }
+    if plan.claimed.is_some() {
+        return Ok((None, None));
+    }
+    let event = plan.total_cost()?;
+    let best = Quotes::ask(&event, plan.adjacency, plan.recipe.delta).best().map(|quote| quote.price.epsilon);
+    Ok((best, best.map(|_| event)))
+}
+
+fn report(plan: &Plan, found: &Detections, settings: &Settings) -> Result<RunsReport> {
+    let (delta, confidence) = (plan.recipe.delta, settings.confidence);
+    let (proved, event) = proved(plan)?;
+    let free = found.epsilon(delta, confidence);
+    let (argument, measured) = match event {
+        Some(event) => {
+            (Argument::NoiseFactor, found.epsilon_within(&event, plan.adjacency, delta, confidence)?)
+        }
+        None => (Argument::ClopperPearson, free),
+    };
+    Ok(RunsReport {
+        verdict: Verdict::of(plan.claimed, proved, measured),
+        method: plan.method.name.to_string(),
+        mode: plan.recipe.mode,
+        claimed: plan.claimed,
+        proved,
+        measured,
+        argument,
+        measured_without_assumptions: free,
+        confidence,
+        delta,
+        adjacency: plan.adjacency,
+        threat: THREAT.to_string(),
+        runs: settings.runs,
+        trials: found.present,
+        true_positives: found.true_positives,
+        false_positives: found.false_positives,
+        seed: settings.seed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty runs a world: four choose, sixteen count. A threshold between 1 and 2 separates the pilots; of the fresh runs one
+    /// in each world is on the wrong side.
+    #[test]
+    fn the_first_runs_choose_and_the_others_count() {
+        let mut worlds = [vec![2.0; 20], vec![1.0; 20]];
+        (worlds[0][7], worlds[1][9]) = (0.0, 3.0);
+        let expected = Detections { present: 16, true_positives: 15, absent: 16, false_positives: 1 };
+        assert_eq!(detections(&worlds, 1e-5, 0.95), expected);
+        // The other direction is found as well.
+        worlds.reverse();
+        assert_eq!(detections(&worlds, 1e-5, 0.95), expected);
+        assert_eq!((pilots(40), pilots(4)), (4, 2));
+    }
+}

@@ -49,10 +49,15 @@ pub struct RecipeArguments {
 }
 
 impl RecipeArguments {
+    /// Where data are looked for.
+    pub fn search(&self) -> Search {
+        Search::new(self.data_dir.as_deref())
+    }
+
     /// The plan and its data, with some more settings.
     pub fn prepare(&self, more: Vec<String>) -> Result<(Plan, Dataset), Box<dyn Error>> {
         let settings = [self.settings.clone(), more].concat();
-        prepare(recipes::find(&self.recipe, &settings)?, &Search::new(self.data_dir.as_deref()))
+        prepare(recipes::find(&self.recipe, &settings)?, &self.search())
     }
 }
 

@@ -104,8 +104,8 @@ fn canaries_of_a_run_are_measured() {
     assert_eq!(last_json(&private)["measured_epsilon"], certificate["measured"]);
     assert_eq!(certificate["audit"]["canaries"], 200);
 
-    let audit =
-        project.muffle(&["audit", "run", "small.toml", "--canaries", "200", "--json", "--output", "audited"]);
+    let audited = ["audit", "run", "small.toml", "--canaries", "200", "--json", "--output", "audited"];
+    let audit = project.muffle(&[&audited[..], &["--plot", "one.svg"]].concat());
     assert_eq!(audit.status.code(), Some(0), "{audit:?}");
     let report = last_json(&audit);
     assert_eq!(
@@ -130,13 +130,18 @@ fn canaries_of_a_run_are_measured() {
         let plain = ["audit", "run", "small.toml", "--set", "steps=20", "--json", "--runs", runs];
         project.muffle(&[&plain[..], more].concat())
     };
-    let audit = many("16", &[]);
+    let audit = many("16", &["--plot", "many.svg"]);
     assert_eq!(audit.status.code(), Some(0), "{audit:?}");
     let report = last_json(&audit);
     assert_eq!(report["verdict"], "no_contradiction_found");
     assert_eq!((report["trials"].as_u64(), report["confidence"].as_f64()), (Some(6), Some(0.95)));
     assert!(report["measured"].as_f64().unwrap() <= report["proved"].as_f64().unwrap(), "{report}");
     assert!(report["claimed"].is_null() && report["threat"].as_str().unwrap().contains("black box"));
+    for plot in ["one.svg", "many.svg"] {
+        let drawn = std::fs::read_to_string(project.path(plot)).unwrap();
+        assert!(drawn.contains("without it") && drawn.contains("the most that the noise allows"), "{plot}");
+    }
+    assert!(report["measured_if_gaussian"].as_f64().is_some(), "{report}");
     for (runs, more, part) in [
         ("12", &[][..], "unless there are 16 of them"),
         ("16", &["--canaries", "20"], "cannot be used with"),

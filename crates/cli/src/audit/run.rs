@@ -1,13 +1,15 @@
 //! `muffle audit run`: a whole training with canaries, and what its model gives away of them.
 
+use super::plots::run_panels;
 use super::runs;
 use super::{Outcome, RecipeArguments, exit_code, shown};
+use crate::plot;
 use crate::progress::Display;
 use crate::train::{free_folder, stop_on_interrupt};
 use clap::Args;
 use muffle::audit::Verdict;
-use muffle::train::canaries::usual_choice;
-use muffle::train::start;
+use muffle::train::canaries::{Canaries, usual_choice};
+use muffle::train::{Evaluator, Trained, start};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -24,7 +26,7 @@ use std::path::PathBuf;
   muffle audit run my-recipe.toml --runs 200")]
 pub struct Arguments {
     #[command(flatten)]
-    recipe: RecipeArguments,
+    pub recipe: RecipeArguments,
     /// Records that become canaries
     #[arg(long, value_name = "N", default_value_t = 1000)]
     canaries: u64,
@@ -36,23 +38,25 @@ pub struct Arguments {
     runs: Option<u64>,
     /// Of the lower bound
     #[arg(long, default_value_t = 0.95)]
-    confidence: f64,
+    pub confidence: f64,
+    /// Write the distributions of the canaries' losses and both errors as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// Of canaries, coins and noise
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Folder of the run (default: runs/RECIPE-TIME)
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print JSON; the last line is the result
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     if let Some(count) = arguments.runs {
-        let Arguments { recipe, confidence, seed, json, .. } = arguments;
-        return runs::run(recipe, count, *confidence, *seed, *json);
+        return runs::run(arguments, count);
     }
     let usual = usual_choice(arguments.canaries, arguments.seed);
     let guesses = arguments.guesses.unwrap_or(usual.guesses);
@@ -72,6 +76,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let audit = certificate.audit.ok_or_else(|| {
         format!("the run was interrupted; continue it with `muffle train --resume {}`", path.display())
     })?;
+    if let Some(file) = &arguments.plot {
+        let choice = plan.recipe.audit.ok_or("the plan has no canaries")?;
+        let trained = Trained::open(&path)?;
+        let dataset = trained.dataset(None, &arguments.recipe.search())?;
+        let mut evaluator = Evaluator::new(trained.network.clone(), plan.recipe.threads)?;
+        let losses = Canaries::plant(&dataset, choice)?.losses(&mut evaluator, &trained.parameters)?;
+        plot::write(file, &run_panels(&plan, &losses)?)?;
+    }
     let verdict = Verdict::of(certificate.claimed, certificate.proved.epsilon, audit.epsilon);
     if arguments.json {
         println!(

@@ -1,21 +1,28 @@
 //! `muffle audit run --runs N`: many trainings, with a canary and without it.
 
-use super::{Outcome, RecipeArguments, exit_code, shown};
+use super::plots::run_panels;
+use super::run::Arguments;
+use super::{Outcome, exit_code, shown};
 use crate::bar::bar;
+use crate::plot;
 use crate::train::{cores, stop_on_interrupt};
 use muffle::audit::Argument;
 use muffle::audit::runs::{RunsReport, Settings, audit};
 
 /// Runs the command.
-pub fn run(recipe: &RecipeArguments, runs: u64, confidence: f64, seed: u64, json: bool) -> Outcome {
+pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
+    let Arguments { recipe, confidence, seed, json, plot, .. } = arguments;
     let (plan, dataset) = recipe.prepare(Vec::new())?;
     let workers = plan.recipe.threads.unwrap_or_else(cores);
-    let settings = Settings { runs, confidence, seed, workers };
+    let settings = Settings { runs, confidence: *confidence, seed: *seed, workers };
     let stop = stop_on_interrupt()?;
-    let bar = bar(&format!("{runs} trainings"), runs.saturating_mul(plan.steps), json);
+    let bar = bar(&format!("{runs} trainings"), runs.saturating_mul(plan.steps), *json);
     let report = audit(&plan, &dataset, &settings, &stop, &|| bar.inc(1))?;
     bar.finish_and_clear();
     let report = report.ok_or("stopped before all trainings were done; nothing was measured")?;
+    if let Some(path) = plot {
+        plot::write(path, &run_panels(&plan, &report.losses)?)?;
+    }
     match json {
         true => println!("{}", serde_json::to_string(&report)?),
         false => print(&report),
@@ -36,6 +43,7 @@ fn print(report: &RunsReport) {
     if report.argument != Argument::ClopperPearson {
         println!("            at least {:.4} without that assumption", report.measured_without_assumptions);
     }
+    println!("            at least {:.4} if the run as a whole were Gaussian", report.measured_if_gaussian);
     println!("            at delta {}, {}, the whole run", report.delta, report.adjacency);
     println!(
         "errors      of {} fresh runs with the canary {} are recognised, of as many without it {} taken for one",

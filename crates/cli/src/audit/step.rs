@@ -1,12 +1,13 @@
 //! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
 
-use super::plots::panels;
+use super::plots::{Scores, panels};
 use super::{Outcome, exit_code, shown};
 use crate::plot;
 use clap::Args;
 use muffle::audit::step::{Settings, audit};
 use muffle::audit::{Argument, Report};
 use muffle::methods::Mode;
+use muffle_accounting::Event;
 use std::path::PathBuf;
 
 /// Audit one step of a method: the release itself is seen, with and without a record that is planted for the purpose.
@@ -85,7 +86,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let settings = arguments.options.settings(&arguments.method, mode, arguments.settings.clone());
     let (report, attack) = audit(&settings)?;
     if let Some(path) = &arguments.plot {
-        plot::write(path, &panels(&report, &attack)?)?;
+        let scores = Scores {
+            statistic: report.statistic.split(':').next().unwrap_or_default(),
+            present: &attack.present,
+            absent: &attack.absent,
+            event: Some(&Event::gaussian(report.noise_multiplier)),
+            adjacency: report.adjacency,
+        };
+        plot::write(path, &panels(&scores)?)?;
     }
     match arguments.json {
         true => println!("{}", serde_json::to_string(&report)?),

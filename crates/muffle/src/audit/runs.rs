@@ -47,6 +47,8 @@ pub struct RunsReport {
     pub argument: Argument,
     /// The lower bound that holds for any mechanism.
     pub measured_without_assumptions: f64,
+    /// The lower bound if the run as a whole were a Gaussian mechanism, which many small steps come close to.
+    pub measured_if_gaussian: f64,
     /// Of the lower bounds.
     pub confidence: f64,
     /// Of all epsilons.
@@ -65,6 +67,9 @@ pub struct RunsReport {
     pub false_positives: u64,
     /// Of the canary and of all trainings.
     pub seed: u64,
+    /// Losses of the canary in runs without it and with it.
+    #[serde(skip)]
+    pub losses: [Vec<f64>; 2],
 }
 
 /// Trains a plan many times, half of them with a canary, and tells by its loss in the finished model whether it was there.
@@ -88,7 +93,7 @@ pub fn audit(
     check(plan, settings)?;
     let Some(losses) = losses(plan, dataset, settings, stop, after_step)? else { return Ok(None) };
     let found = detections(&losses, plan.recipe.delta, settings.confidence);
-    report(plan, &found, settings).map(Some)
+    report(plan, &found, settings, losses).map(Some)
 }
 
 /// Runs of one world that choose the test; the others count.
@@ -205,7 +210,7 @@ pub(super) fn proved(plan: &Plan) -> Result<(Option<f64>, Option<Event>)> {
     Ok((best, best.map(|_| event)))
 }
 
-fn report(plan: &Plan, found: &Detections, settings: &Settings) -> Result<RunsReport> {
+fn report(plan: &Plan, found: &Detections, settings: &Settings, losses: [Vec<f64>; 2]) -> Result<RunsReport> {
     let (delta, confidence) = (plan.recipe.delta, settings.confidence);
     let (proved, event) = proved(plan)?;
     let free = found.epsilon(delta, confidence);
@@ -224,6 +229,7 @@ fn report(plan: &Plan, found: &Detections, settings: &Settings) -> Result<RunsRe
         measured,
         argument,
         measured_without_assumptions: free,
+        measured_if_gaussian: found.gaussian_epsilon(delta, confidence),
         confidence,
         delta,
         adjacency: plan.adjacency,
@@ -233,6 +239,7 @@ fn report(plan: &Plan, found: &Detections, settings: &Settings) -> Result<RunsRe
         true_positives: found.true_positives,
         false_positives: found.false_positives,
         seed: settings.seed,
+        losses,
     })
 }
 

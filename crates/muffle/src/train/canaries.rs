@@ -147,6 +147,15 @@ impl Canaries {
         &self.training
     }
 
+    /// The losses of a model on the canaries that are out and on those that are in.
+    pub fn losses(&self, evaluator: &mut Evaluator, parameters: &[f32]) -> Result<[Vec<f64>; 2]> {
+        let losses = evaluator.losses(parameters, &self.planted.train())?;
+        Ok([false, true].map(|wanted| {
+            let coins = losses.iter().zip(&self.present).filter(|(_, present)| **present == wanted);
+            coins.map(|(loss, _)| f64::from(*loss)).collect()
+        }))
+    }
+
     /// Guesses the coins from the loss of the model on every canary: low for those it was trained on.
     pub fn measure(
         &self,

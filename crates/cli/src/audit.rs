@@ -38,7 +38,7 @@ enum Command {
 /// A recipe with changes.
 #[derive(Args)]
 pub struct RecipeArguments {
-    /// A recipe by name (see `muffle recipes`) or a .toml file
+    /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
     pub recipe: String,
     /// Change a key of the recipe: epsilon=2, method=icgc
     #[arg(long = "set", value_name = "KEY=VALUE")]

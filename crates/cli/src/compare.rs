@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Runs of each method at each epsilon, with the seeds 1 to N
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// A recipe by name (see `muffle recipes`) or a .toml file: all that the methods share
+    /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run: all that the methods share
     #[arg(long, value_name = "RECIPE", default_value = recipes::RECIPES[0].name)]
     recipe: String,
     /// Data set: a published name or a path of your own

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
   muffle sweep mnist --grid learning_rate=0.5,1,2 --seeds 1 --price --output priced
   muffle sweep mnist --grid learning_rate=0.5,1,2,4 --grid batch_size=256,1024 --random 10 --output search")]
 pub struct Arguments {
-    /// A recipe by name (see `muffle recipes`) or a .toml file
+    /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
     recipe: String,
     /// A key of the recipe and the values it takes; several grids are combined
     #[arg(long = "grid", value_name = "KEY=VALUES", required = true)]

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
   muffle train mnist --dry-run                   the plan: steps, noise, epsilon, memory, time
   muffle train --resume runs/mnist-...           continue after an interruption")]
 pub struct Arguments {
-    /// A recipe by name (see `muffle recipes`) or a .toml file
+    /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
     #[arg(default_value = recipes::RECIPES[0].name, conflicts_with = "resume")]
     recipe: String,
     /// Change a key of the recipe: epsilon=2, clip.threshold=0.5; `epsilon=` removes it

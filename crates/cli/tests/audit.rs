@@ -104,6 +104,15 @@ fn canaries_of_a_run_are_measured() {
     assert_eq!(last_json(&private)["measured_epsilon"], certificate["measured"]);
     assert_eq!(certificate["audit"]["canaries"], 200);
 
+    // What was run can be audited again by its folder, but not by its weights alone.
+    let replay = project.muffle(&["audit", "replay", "run", "--steps", "2", "--json"]);
+    assert_eq!((replay.status.code(), &last_json(&replay)["verdict"]), (Some(0), &"holds".into()));
+    for (what, part) in [("run/model.safetensors", "folder of its run"), (".", "no run in this folder")] {
+        let output = project.muffle(&["audit", "run", what]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
+    }
+
     let audited = ["audit", "run", "small.toml", "--canaries", "200", "--json", "--output", "audited"];
     let audit = project.muffle(&[&audited[..], &["--plot", "one.svg"]].concat());
     assert_eq!(audit.status.code(), Some(0), "{audit:?}");

@@ -6,6 +6,7 @@ use super::choices::{
 };
 use super::error::{Result, TrainError};
 use super::keys;
+use super::run_folder::NO_RUN;
 use super::validation::Validation;
 use crate::methods::Mode;
 use crate::schedule::Schedule;
@@ -181,10 +182,19 @@ impl Recipe {
         parsed.and_then(|recipe: Recipe| recipe.check().map(|()| recipe).map_err(fail))
     }
 
-    /// Reads a recipe file.
+    /// Reads a recipe file, or that of a run from its folder.
     pub fn read(path: &Path, settings: &[String]) -> Result<Recipe> {
-        let text = std::fs::read_to_string(path).map_err(|error| TrainError::file(path, error))?;
-        Recipe::parse(&path.display().to_string(), &text, settings)
+        let file = if path.is_dir() { path.join("recipe.toml") } else { path.to_path_buf() };
+        if path.is_dir() && !file.exists() {
+            return Err(TrainError::file(path, NO_RUN));
+        }
+        if file.extension().is_some_and(|extension| extension == "safetensors") {
+            let reason =
+                "a weight file does not say how it was trained; give the folder of its run, or a recipe";
+            return Err(TrainError::file(path, reason));
+        }
+        let text = std::fs::read_to_string(&file).map_err(|error| TrainError::file(&file, error))?;
+        Recipe::parse(&file.display().to_string(), &text, settings)
     }
 
     /// The recipe as a file.

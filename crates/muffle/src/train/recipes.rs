@@ -54,7 +54,7 @@ built_in!(
     "lin-2020-table-5",
 );
 
-/// A recipe by its name or by the path of a file, changed by settings.
+/// A recipe by its name, by the path of a file or of the folder of a run, changed by settings.
 pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {
     if let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == word) {
         return Recipe::parse(&format!("recipe `{word}`"), recipe.text, settings);
@@ -65,6 +65,8 @@ pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {
     }
     let meant = nearest(word, RECIPES.iter().map(|recipe| recipe.name));
     let meant = meant.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
-    let reason = format!("there is no such recipe{meant}; `muffle recipes` lists them, or give a .toml file");
+    let reason = format!(
+        "there is no such recipe{meant}; `muffle recipes` lists them, or give a .toml file or the folder of a run"
+    );
     Err(TrainError::Recipe { origin: word.to_string(), reason })
 }

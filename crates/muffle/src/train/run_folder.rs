@@ -7,6 +7,9 @@ use crate::atomic_file;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
+/// What is wrong with a folder that has no recipe.
+pub(super) const NO_RUN: &str = "there is no run in this folder (no recipe.toml)";
+
 /// A folder that one process trains in.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -37,7 +40,7 @@ impl RunFolder {
     pub fn open(path: &Path, settings: &[String]) -> Result<(RunFolder, Recipe)> {
         let recipe = path.join("recipe.toml");
         if !recipe.is_file() {
-            return Err(TrainError::file(path, "there is no run in this folder (no recipe.toml)"));
+            return Err(TrainError::file(path, NO_RUN));
         }
         let folder = RunFolder { path: path.to_path_buf(), _lock: lock(path)? };
         Ok((folder, Recipe::read(&recipe, settings)?))

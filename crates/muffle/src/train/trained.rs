@@ -29,7 +29,7 @@ impl Trained {
     /// Opens the folder of a finished run, or a weight file that holds its own description.
     pub fn open(path: &Path) -> Result<Trained> {
         let (file, recipe) = match path.is_dir() {
-            true => (path.join("model.safetensors"), Some(Recipe::read(&path.join("recipe.toml"), &[])?)),
+            true => (path.join("model.safetensors"), Some(Recipe::read(path, &[])?)),
             false => (path.to_path_buf(), None),
         };
         if path.is_dir() && !file.exists() {

@@ -1,20 +1,11 @@
 //! Training without a folder ends at the model of the run with the same key.
 
-use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
+mod points;
+
 use muffle::noise::Key;
 use muffle::train::{DataShape, Plan, Recipe, Trained, start, train_in_memory};
-use muffle_nn::Shape;
+use points::dataset;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-fn dataset() -> Dataset {
-    let values = (0..3 * 400).map(|place| ((place * 37 + place / 3) % 101) as f32 / 50.0 - 1.0).collect();
-    let split =
-        Split { records: Records::Floats(values), labels: (0..400).map(|record| record % 2).collect() };
-    let classes = vec!["no".to_string(), "yes".to_string()];
-    let scaling = Scaling::identity("as is");
-    Dataset::new("points", Shape::Vector(3), classes, scaling, Visibility::Public, split.clone(), split)
-        .unwrap()
-}
 
 fn plan(settings: &[&str]) -> Plan {
     let text = r#"

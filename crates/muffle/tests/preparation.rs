@@ -1,24 +1,15 @@
 //! What a method learns of all records before the first step is paid for, once.
 
-use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
+mod points;
+
 use muffle::train::ledger::{Access, Ledger, Preparation};
 use muffle::train::{Certificate, DataShape, Plan, Recipe, RunFolder, resume, start};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Event};
-use muffle_nn::Shape;
+use points::dataset;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
-fn dataset() -> Dataset {
-    let values = (0..3 * 400).map(|place| ((place * 37 + place / 3) % 101) as f32 / 50.0 - 1.0).collect();
-    let split =
-        Split { records: Records::Floats(values), labels: (0..400).map(|record| record % 2).collect() };
-    let classes = vec!["no".to_string(), "yes".to_string()];
-    let scaling = Scaling::identity("as is");
-    Dataset::new("points", Shape::Vector(3), classes, scaling, Visibility::Public, split.clone(), split)
-        .unwrap()
-}
 
 fn plan(settings: &[&str]) -> Plan {
     let text = r#"

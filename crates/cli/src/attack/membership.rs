@@ -88,7 +88,7 @@ impl Arguments {
             })?;
             curves.push(("likelihood ratio", roc));
         }
-        let proved = target.certificate().map(|certificate| certificate.attacker).unwrap_or_default();
+        let proved = target.certificate()?.map(|certificate| certificate.attacker).unwrap_or_default();
         let proved = proved.into_iter().filter(|attack| RATES.contains(&attack.fpr)).collect();
         Ok(Report { members: suspects.each(), curves, proved })
     }

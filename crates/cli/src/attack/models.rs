@@ -83,9 +83,9 @@ impl Target {
     }
 
     /// The certificate of the run, if there is one.
-    pub fn certificate(&self) -> Option<Certificate> {
-        let text = std::fs::read_to_string(self.path.join("privacy.json")).ok()?;
-        serde_json::from_str(&text).ok()
+    pub fn certificate(&self) -> Outcome<Option<Certificate>> {
+        let file = self.path.join("privacy.json");
+        Ok(file.exists().then(|| Certificate::read(&file)).transpose()?)
     }
 }
 

@@ -110,11 +110,7 @@ fn state(path: &Path, wanted: &Recipe) -> Result<State> {
     if !certificate.is_file() || !path.join("model.safetensors").is_file() {
         return Ok(State::Interrupted);
     }
-    let text =
-        std::fs::read_to_string(&certificate).map_err(|error| TrainError::file(&certificate, error))?;
-    let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
-        TrainError::file(&certificate, format!("{error}; remove the folder of the cell to run it again"))
-    })?;
+    let certificate = Certificate::read(&certificate)?;
     // A power failure can lose the last measurement: the run is then taken up once more, with no step left.
     let last = metrics::read(&path.join("metrics.jsonl")).pop();
     let last =

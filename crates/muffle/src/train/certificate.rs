@@ -3,6 +3,7 @@
 use super::canaries::CanaryMeasurement;
 use super::choices::{ClipRule, Noise, SamplerChoice};
 use super::clock;
+use super::error::{Result, TrainError};
 use super::ledger::{Ledger, Preparation};
 use super::plan::Plan;
 use super::validation::Validation;
@@ -12,6 +13,7 @@ use muffle_accounting::attacker::{Attack, best_attacks};
 use muffle_accounting::{Adjacency, Event, Quotes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What is outside every figure here.
 const NOT_COVERED: [&str; 4] = [
@@ -226,6 +228,17 @@ impl Certificate {
             not_covered: NOT_COVERED.map(String::from).to_vec(),
             events: spent,
         }
+    }
+
+    /// Reads it from its file.
+    pub fn read(path: &Path) -> Result<Certificate> {
+        let text = std::fs::read_to_string(path).map_err(|error| TrainError::file(path, error))?;
+        serde_json::from_str(&text).map_err(|error| {
+            TrainError::file(
+                path,
+                format!("{error}; restore the file, or remove the folder of the run to run it again"),
+            )
+        })
     }
 
     /// As a file.

@@ -10,7 +10,7 @@ mod step;
 
 use crate::train::prepare;
 use clap::{Args, Subcommand};
-use muffle::audit::Verdict;
+use muffle::audit::{Argument, Report, Verdict};
 use muffle::data::{Dataset, Search};
 use muffle::train::{Plan, recipes};
 use std::error::Error;
@@ -72,6 +72,22 @@ pub fn exit_code(verdict: Verdict) -> ExitCode {
 /// An epsilon in a table.
 pub fn shown(epsilon: Option<f64>) -> String {
     epsilon.map_or("none".to_string(), |value| format!("{value:.4}"))
+}
+
+/// Prints the verdict and the three epsilons.
+fn print_epsilons(report: &Report) {
+    println!("{}, {}: {}\n", report.method, report.mode.name(), report.verdict.name());
+    println!("claimed     {}", shown(report.claimed));
+    println!("proved      {}", shown(report.proved));
+    println!(
+        "measured    at least {:.4} with confidence {}, {}",
+        report.measured,
+        report.confidence,
+        report.argument.name()
+    );
+    if report.argument != Argument::ClopperPearson {
+        println!("            at least {:.4} without that assumption", report.measured_without_assumptions);
+    }
 }
 
 /// Runs the command.

@@ -47,7 +47,7 @@ fn list() {
     for entry in METHODS {
         let (verdict, forms) = (entry.verdict.name(), forms(entry));
         let audited = entry.modes.last().and_then(|mode| results::last(entry.name, *mode));
-        let audit = audited.map_or("not audited", |report| report.verdict.name());
+        let audit = audited.map_or("not audited", |found| found.report.verdict.name());
         println!("{:<18} {:<5} {verdict:<12} {forms:<20} {audit:<22} {}", entry.name, entry.year, entry.idea);
     }
 }
@@ -112,14 +112,15 @@ fn explain(entry: &Entry) {
     if !entry.breaks.is_empty() {
         println!("breaks     {}", entry.breaks);
     }
-    for report in entry.modes.iter().filter_map(|mode| results::last(entry.name, *mode)) {
+    for found in entry.modes.iter().filter_map(|mode| results::last(entry.name, *mode)) {
+        let report = &found.report;
         let said = report.claimed.map_or("proved", |_| "claimed");
         let epsilon = report.claimed.or(report.proved).unwrap_or(f64::INFINITY);
         println!(
             "measured   {}: {}; one step of noise multiplier {} shows {:.3} at least, {epsilon:.3} {said}",
             report.mode.name(),
             report.verdict.name(),
-            report.noise_multiplier,
+            found.noise_multiplier,
             report.measured
         );
     }
@@ -146,6 +147,7 @@ fn object(entry: &Entry) -> Value {
         .modes
         .iter()
         .filter_map(|mode| results::last(entry.name, *mode))
+        .map(|found| found.report)
         .map(|report| json!({ "mode": report.mode, "verdict": report.verdict, "measured": report.measured }))
         .collect();
     json!({

@@ -16,7 +16,7 @@ fn step(method: &str, mode: Mode, trials: u64) -> Report {
         confidence: 0.95,
         delta: 1e-5,
     };
-    audit(&settings).unwrap_or_else(|error| panic!("{method}: {error}")).0
+    audit(&settings).unwrap_or_else(|error| panic!("{method}: {error}")).0.report
 }
 
 /// Every form that its paper does not prove claims less than can be seen in one step.

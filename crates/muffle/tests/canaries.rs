@@ -1,7 +1,6 @@
 //! A control of the audits by canaries: they have to expose runs without privacy, and to leave sound ones alone.
 
-use muffle::audit::runs::{self, RunsReport};
-use muffle::audit::{Argument, Verdict};
+use muffle::audit::{Argument, Report, Verdict, runs};
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
 use muffle::train::canaries::{Canaries, CanaryMeasurement, usual_choice};
@@ -67,7 +66,7 @@ fn a_sound_run_with_a_small_epsilon_is_not() {
 }
 
 /// What 24 models, trained for 100 steps each, give away of one canary: two of each world choose the test, ten count.
-fn measured_in_many(settings: &[&str]) -> Result<RunsReport> {
+fn measured_in_many(settings: &[&str]) -> Result<Report> {
     let (plan, never, steps) = (plan(settings), AtomicBool::new(false), AtomicU64::new(0));
     let settings = runs::Settings { runs: 24, confidence: 0.95, seed: 1, workers: 2 };
     let count = || {
@@ -75,7 +74,7 @@ fn measured_in_many(settings: &[&str]) -> Result<RunsReport> {
     };
     let found = runs::audit(&plan, &dataset(), &settings, &never, &count)?.expect("nobody stopped it");
     assert_eq!(steps.into_inner(), 24 * plan.steps);
-    Ok(found)
+    Ok(found.report)
 }
 
 /// Ten of ten in both worlds bound both errors by 1 − 0.025^(1/10) = 0.3085, and epsilon by ln(0.6915/0.3085) = 0.807.

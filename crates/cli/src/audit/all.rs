@@ -4,8 +4,8 @@ use super::step::Options;
 use super::{Outcome, exit_code, shown};
 use clap::Args;
 use muffle::atomic_file;
-use muffle::audit::step::audit;
-use muffle::audit::{Report, Verdict};
+use muffle::audit::Verdict;
+use muffle::audit::step::{StepReport, audit};
 use muffle::methods::{METHODS, Mode, Verdict as Published};
 use std::path::{Path, PathBuf};
 
@@ -47,13 +47,15 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if let Some(folder) = &arguments.docs {
         write(folder, &reports)?;
     }
-    let broken =
-        |(report, _): &(Report, Published)| report.mode == Mode::Sound && report.verdict == Verdict::Violated;
+    let broken = |(found, _): &(StepReport, Published)| {
+        found.report.mode == Mode::Sound && found.report.verdict == Verdict::Violated
+    };
     let verdict = if reports.iter().any(broken) { Verdict::Violated } else { Verdict::NoContradictionFound };
     Ok(exit_code(verdict))
 }
 
-fn row(report: &Report, published: Published) -> String {
+fn row(found: &StepReport, published: Published) -> String {
+    let report = &found.report;
     format!(
         "| {} | {} | {} | {} | {} | {} | {:.4} | {:.4} | {} |\n",
         report.method,
@@ -64,14 +66,14 @@ fn row(report: &Report, published: Published) -> String {
         shown(report.proved),
         report.measured,
         report.measured_without_assumptions,
-        report.pair
+        found.pair
     )
 }
 
 /// Marks of the part of the page that is replaced.
 const MARKS: [&str; 2] = ["<!-- results -->\n", "<!-- end of results -->"];
 
-fn write(folder: &Path, reports: &[(Report, Published)]) -> Result<(), Box<dyn std::error::Error>> {
+fn write(folder: &Path, reports: &[(StepReport, Published)]) -> Result<(), Box<dyn std::error::Error>> {
     let page = folder.join("audit.md");
     let text = std::fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
     let places = MARKS.map(|mark| {

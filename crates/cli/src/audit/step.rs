@@ -1,11 +1,10 @@
 //! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
 
 use super::plots::{Scores, panels};
-use super::{Outcome, exit_code, shown};
+use super::{Outcome, exit_code, print_epsilons};
 use crate::plot;
 use clap::Args;
-use muffle::audit::step::{Settings, audit};
-use muffle::audit::{Argument, Report};
+use muffle::audit::step::{Settings, StepReport, audit};
 use muffle::methods::Mode;
 use muffle_accounting::Event;
 use std::path::PathBuf;
@@ -84,48 +83,38 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let modes = [Mode::Sound, Mode::AsPublished];
     let mode = modes.into_iter().find(|mode| mode.name() == arguments.mode).unwrap_or_default();
     let settings = arguments.options.settings(&arguments.method, mode, arguments.settings.clone());
-    let (report, attack) = audit(&settings)?;
+    let (found, attack) = audit(&settings)?;
     if let Some(path) = &arguments.plot {
         let scores = Scores {
-            statistic: report.statistic.split(':').next().unwrap_or_default(),
+            statistic: found.statistic.split(':').next().unwrap_or_default(),
             present: &attack.present,
             absent: &attack.absent,
-            event: Some(&Event::gaussian(report.noise_multiplier)),
-            adjacency: report.adjacency,
+            event: Some(&Event::gaussian(found.noise_multiplier)),
+            adjacency: found.report.adjacency,
         };
         plot::write(path, &panels(&scores)?)?;
     }
     match arguments.json {
-        true => println!("{}", serde_json::to_string(&report)?),
-        false => print(&report),
+        true => println!("{}", serde_json::to_string(&found)?),
+        false => print(&found),
     }
-    Ok(exit_code(report.verdict))
+    Ok(exit_code(found.report.verdict))
 }
 
-fn print(report: &Report) {
+fn print(found: &StepReport) {
+    let report = &found.report;
     let rate = |count: u64| 100.0 * count as f64 / report.trials as f64;
-    println!("{}, {}: {}\n", report.method, report.mode.name(), report.verdict.name());
-    println!("claimed     {}", shown(report.claimed));
-    println!("proved      {}", shown(report.proved));
-    println!(
-        "measured    at least {:.4} with confidence {}, {}",
-        report.measured,
-        report.confidence,
-        report.argument.name()
-    );
-    if report.argument == Argument::Gaussian {
-        println!("            at least {:.4} without that assumption", report.measured_without_assumptions);
-    }
+    print_epsilons(report);
     println!(
         "            at delta {}, {}, one step with noise multiplier {}",
-        report.delta, report.adjacency, report.noise_multiplier
+        report.delta, report.adjacency, found.noise_multiplier
     );
     if let Some(statement) = report.stronger_statement() {
         println!("            {statement}");
     }
-    println!("network     {} parameters, planted", report.parameters);
-    println!("pair        {}", report.pair);
-    println!("statistic   {}", report.statistic);
+    println!("network     {} parameters, planted", found.parameters);
+    println!("pair        {}", found.pair);
+    println!("statistic   {}", found.statistic);
     println!(
         "errors      {:.2} % of {} plays with the record recognised, {:.2} % without it taken for one",
         rate(report.true_positives),

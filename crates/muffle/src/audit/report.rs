@@ -64,7 +64,7 @@ impl Argument {
     }
 }
 
-/// Three epsilons of one step, side by side.
+/// Three epsilons side by side, and the errors that the measured one rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// What became of the claim.
@@ -73,9 +73,9 @@ pub struct Report {
     pub method: String,
     /// Its form.
     pub mode: Mode,
-    /// What the paper's argument gives for one step without sampling.
+    /// What the paper's argument gives.
     pub claimed: Option<f64>,
-    /// What is proved of it.
+    /// What is proved.
     pub proved: Option<f64>,
     /// A lower bound on the truth.
     pub measured: f64,
@@ -89,21 +89,13 @@ pub struct Report {
     pub delta: f64,
     /// Which data sets are neighbours.
     pub adjacency: Adjacency,
-    /// Standard deviation of the noise over the threshold.
-    pub noise_multiplier: f64,
     /// What the attacker sees and chooses.
     pub threat: String,
-    /// The pair of data sets that was told apart best.
-    pub pair: String,
-    /// By which statistic.
-    pub statistic: String,
-    /// Number of parameters of the network.
-    pub parameters: usize,
-    /// Trials in each world.
+    /// Trials in each world that the bounds rest on.
     pub trials: u64,
-    /// Trials with the record in which the test said so.
+    /// Those with the record in which the test said so.
     pub true_positives: u64,
-    /// Trials without it in which the test said so all the same.
+    /// Those without it in which the test said so all the same.
     pub false_positives: u64,
     /// Of all random numbers of the audit.
     pub seed: u64,

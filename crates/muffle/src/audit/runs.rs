@@ -2,9 +2,8 @@
 
 use super::attack::{PILOT_SHARE, best_threshold, count};
 use super::bounds::{Detections, needed_trials};
-use super::report::{Argument, Verdict};
+use super::report::{Argument, Report, Verdict};
 use crate::data::Dataset;
-use crate::methods::Mode;
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
 use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
@@ -28,45 +27,16 @@ pub struct Settings {
     pub workers: usize,
 }
 
-/// Three epsilons of a whole run, side by side.
+/// What an audit of whole runs found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunsReport {
-    /// What became of the claim.
-    pub verdict: Verdict,
-    /// The method.
-    pub method: String,
-    /// Its form.
-    pub mode: Mode,
-    /// What the paper's argument gives for the run.
-    pub claimed: Option<f64>,
-    /// What is proved of the run.
-    pub proved: Option<f64>,
-    /// A lower bound on the truth.
-    pub measured: f64,
-    /// Its argument.
-    pub argument: Argument,
-    /// The lower bound that holds for any mechanism.
-    pub measured_without_assumptions: f64,
+    /// The three epsilons; a trial is a training.
+    #[serde(flatten)]
+    pub report: Report,
     /// The lower bound if the run as a whole were a Gaussian mechanism, which many small steps come close to.
     pub measured_if_gaussian: f64,
-    /// Of the lower bounds.
-    pub confidence: f64,
-    /// Of all epsilons.
-    pub delta: f64,
-    /// Which data sets are neighbours.
-    pub adjacency: Adjacency,
-    /// What the attacker sees and chooses.
-    pub threat: String,
     /// Trainings in all.
     pub runs: u64,
-    /// Trainings in each world that the bounds rest on.
-    pub trials: u64,
-    /// Those with the canary in which the test said so.
-    pub true_positives: u64,
-    /// Those without it in which the test said so all the same.
-    pub false_positives: u64,
-    /// Of the canary and of all trainings.
-    pub seed: u64,
     /// Losses of the canary in runs without it and with it.
     #[serde(skip)]
     pub losses: [Vec<f64>; 2],
@@ -220,7 +190,7 @@ fn report(plan: &Plan, found: &Detections, settings: &Settings, losses: [Vec<f64
         }
         None => (Argument::ClopperPearson, free),
     };
-    Ok(RunsReport {
+    let report = Report {
         verdict: Verdict::of(plan.claimed, proved, measured),
         method: plan.method.name.to_string(),
         mode: plan.recipe.mode,
@@ -229,18 +199,17 @@ fn report(plan: &Plan, found: &Detections, settings: &Settings, losses: [Vec<f64
         measured,
         argument,
         measured_without_assumptions: free,
-        measured_if_gaussian: found.gaussian_epsilon(delta, confidence),
         confidence,
         delta,
         adjacency: plan.adjacency,
         threat: THREAT.to_string(),
-        runs: settings.runs,
         trials: found.present,
         true_positives: found.true_positives,
         false_positives: found.false_positives,
         seed: settings.seed,
-        losses,
-    })
+    };
+    let measured_if_gaussian = found.gaussian_epsilon(delta, confidence);
+    Ok(RunsReport { report, measured_if_gaussian, runs: settings.runs, losses })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use muffle_accounting::pld::Pld;
 use muffle_accounting::reshuffling::Reshuffling;
 use muffle_accounting::{Accountant, Adjacency, Assignment, Event};
 use muffle_nn::Shape;
+use serde::{Deserialize, Serialize};
 
 /// The attacker's position in an audit of a step.
 pub const THREAT: &str = "gradient-level white box: the attacker sees the release, knows all other records and the parameters, \
@@ -43,6 +44,22 @@ pub struct Settings {
     pub confidence: f64,
     /// Of all epsilons.
     pub delta: f64,
+}
+
+/// What an audit of one step without sampling found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// The three epsilons.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Standard deviation of the noise over the threshold.
+    pub noise_multiplier: f64,
+    /// The pair of data sets that was told apart best.
+    pub pair: String,
+    /// By which statistic.
+    pub statistic: String,
+    /// Number of parameters of the network.
+    pub parameters: usize,
 }
 
 /// A step with what is said of it.
@@ -112,7 +129,7 @@ impl Case {
 }
 
 /// Audits a step of a published method.
-pub fn audit(settings: &Settings) -> Result<(Report, Attack)> {
+pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     check(settings)?;
     let case = Case::new(settings)?;
     let planted = Planted::new(settings.width);
@@ -151,14 +168,14 @@ fn check(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-fn report(case: &Case, attack: &Attack, settings: &Settings) -> Report {
+fn report(case: &Case, attack: &Attack, settings: &Settings) -> StepReport {
     let (found, delta, confidence) = (attack.detections, settings.delta, settings.confidence);
     let free = found.epsilon(delta, confidence);
     let (argument, measured) = match case.event {
         Some(_) => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
         None => (Argument::ClopperPearson, free),
     };
-    Report {
+    let report = Report {
         verdict: Verdict::of(case.claimed, case.proved, measured),
         method: settings.method.clone(),
         mode: settings.mode,
@@ -170,14 +187,17 @@ fn report(case: &Case, attack: &Attack, settings: &Settings) -> Report {
         confidence,
         delta,
         adjacency: case.adjacency,
-        noise_multiplier: settings.noise_multiplier,
         threat: THREAT.to_string(),
-        pair: attack.pair.clone(),
-        statistic: attack.statistic.clone(),
-        parameters: case.plan.network.parameter_len(),
         trials: found.present,
         true_positives: found.true_positives,
         false_positives: found.false_positives,
         seed: settings.seed,
+    };
+    StepReport {
+        report,
+        noise_multiplier: settings.noise_multiplier,
+        pair: attack.pair.clone(),
+        statistic: attack.statistic.clone(),
+        parameters: case.plan.network.parameter_len(),
     }
 }

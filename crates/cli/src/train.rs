@@ -179,7 +179,7 @@ pub fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nstopping after the steps that are paid for; once more to stop at once");
+        eprintln!("\nstopping where nothing is lost; once more to stop at once");
     })?;
     Ok(stop)
 }

@@ -70,7 +70,7 @@ pub fn run(
     let workers = options.threads.map_or_else(cores, |threads| threads as usize);
     let mut display = Display::new(experiment, options.json, options.quiet);
     let outcomes = experiment::run(experiment, workers, &stop, &mut |report| display.show(&report));
-    let fresh = display.finish();
+    let (fresh, failures) = display.finish();
     let outcomes = outcomes?;
     let results = Results::new(experiment, &outcomes);
     let (finished, all) = (results.finished(), experiment.cells.len());
@@ -82,6 +82,7 @@ pub fn run(
         let advice =
             format!("{finished} of {all} runs are finished; the same command goes on with the rest.");
         remarks.paragraphs.insert(0, advice);
+        remarks.paragraphs.extend(failures.iter().map(|failure| format!("Failed: {failure}")));
     }
     let write = |name: &str, contents: String| {
         let path = options.output.join(name);
@@ -103,7 +104,14 @@ pub fn run(
     } else {
         println!("{}\n{paragraphs}\n\nresults in {}", results.markdown(), options.output.display());
     }
-    Ok(())
+    match failures.len() {
+        0 => Ok(()),
+        count => Err(format!(
+            "{count} of {all} runs failed, the first of them {}; all others are kept, and the same command tries these again",
+            failures[0]
+        )
+        .into()),
+    }
 }
 
 /// The result for machines.

@@ -18,6 +18,7 @@ pub struct Display<'a> {
     /// Shares of the steps that running cells have taken, by group and number.
     running: BTreeMap<(usize, u64), f64>,
     fresh: usize,
+    failures: Vec<String>,
 }
 
 enum Form {
@@ -48,7 +49,15 @@ impl<'a> Display<'a> {
             eprintln!("{} runs in {} groups", experiment.cells.len(), experiment.groups.len());
         }
         let finished = vec![Vec::new(); experiment.groups.len()];
-        Display { experiment, form, begun: Instant::now(), finished, running: BTreeMap::new(), fresh: 0 }
+        Display {
+            experiment,
+            form,
+            begun: Instant::now(),
+            finished,
+            running: BTreeMap::new(),
+            fresh: 0,
+            failures: Vec::new(),
+        }
     }
 
     /// What happened.
@@ -63,6 +72,14 @@ impl<'a> Display<'a> {
                 self.finished[cell.group].push(outcome.accuracy);
                 self.fresh += usize::from(fresh);
                 self.announce(cell, outcome, fresh);
+            }
+            Report::Failed(cell, error) => {
+                self.running.remove(&(cell.group, cell.number));
+                let failure = format!("{}: {error}", self.experiment.name(cell));
+                if let Form::Lines = self.form {
+                    eprintln!("failed  {failure}");
+                }
+                self.failures.push(failure);
             }
         }
         if let Form::Table(bar) = &self.form {
@@ -129,11 +146,11 @@ impl<'a> Display<'a> {
         lines.join("\n")
     }
 
-    /// Leaves the last state on the screen, and says how many runs were finished just now.
-    pub fn finish(&self) -> usize {
+    /// Leaves the last state on the screen, and says how many runs were finished just now and which failed, and why.
+    pub fn finish(self) -> (usize, Vec<String>) {
         if let Form::Table(bar) = &self.form {
             bar.abandon();
         }
-        self.fresh
+        (self.fresh, self.failures)
     }
 }

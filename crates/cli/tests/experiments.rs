@@ -145,6 +145,27 @@ fn a_killed_comparison_goes_on_to_the_same_results() {
 
 #[cfg(unix)]
 #[test]
+fn a_run_that_diverges_does_not_stop_the_others() {
+    let project = Project::new();
+    let sweep = ["sweep", "small.toml", "--set", "steps=5", "--grid", "learning_rate=1e39,1", "--seeds", "2"];
+    let output = project.muffle(&[&sweep[..], &["--threads", "1", "--output", "rates"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("2 of 4 runs failed, the first of them learning_rate=1e39-1: ")
+            && error.contains("a value that is not finite")
+            && error.contains("the same command tries these again"),
+        "{error}"
+    );
+    assert_eq!(read(&project, "rates/results.csv").lines().count(), 3);
+    let page = read(&project, "rates/results.md");
+    assert!(
+        page.contains("2 of 4 runs are finished") && page.contains("Failed: learning_rate=1e39-2: "),
+        "{page}"
+    );
+}
+
+#[test]
 fn an_interrupt_keeps_what_is_finished_and_says_how_to_go_on() {
     let project = Project::new();
     let length = ["--seeds", "4", "--threads", "1", "--set", "steps=60000"];

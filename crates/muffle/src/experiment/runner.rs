@@ -19,12 +19,13 @@ pub enum Report<'a> {
         /// Whether it ran just now.
         fresh: bool,
     },
+    /// A cell came to no result, as one that diverges.
+    Failed(&'a Cell, &'a TrainError),
 }
 
 /// Runs every cell that is not finished on `workers` threads, and returns the results of those that are now.
 ///
-/// `stop` ends running cells after the steps that are paid for; a cell that fails lets the others under way finish, and no
-/// further one begin.
+/// `stop` ends running cells after the steps that are paid for; a cell that fails has no result, and the others go on.
 pub fn run(
     experiment: &Experiment,
     workers: usize,
@@ -40,13 +41,12 @@ pub fn run(
         outcomes.push(outcome);
     }
     let waiting: Vec<usize> = (0..outcomes.len()).filter(|&place| outcomes[place].is_none()).collect();
-    let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+    let next = AtomicUsize::new(0);
     let (observe, outcomes) = (Mutex::new(observe), Mutex::new(outcomes));
-    let failed = || lock(&failure).is_some();
     std::thread::scope(|scope| {
         for _ in 0..workers.min(waiting.len()) {
             scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) && !failed() {
+                while !stop.load(Ordering::Relaxed) {
                     let Some(&place) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
                     let cell = &experiment.cells[place];
                     let mut progress = |progress: &Progress| lock(&observe)(Report::Running(cell, progress));
@@ -56,20 +56,12 @@ pub fn run(
                             lock(&outcomes)[place] = Some(outcome);
                         }
                         Ok(None) => {}
-                        Err(error) => {
-                            lock(&failure).get_or_insert((place, error));
-                        }
+                        Err(error) => lock(&observe)(Report::Failed(cell, &error)),
                     }
                 }
             });
         }
     });
-    if let Some((place, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        let name = experiment.name(&experiment.cells[place]);
-        return Err(TrainError::Plan(format!(
-            "cell {name}: {error} (finished cells are kept; the same command goes on)"
-        )));
-    }
     Ok(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -5,7 +5,7 @@
 
 mod mistakes;
 
-use mistakes::{BUGS, Bug, CORRECT, Mistaken};
+use mistakes::{BUGS, Bug, CORRECT, Mistaken, share};
 use muffle::audit::replay::Replay;
 use muffle::audit::step::{Case, Settings, search};
 use muffle::audit::{Game, Neighbours, Objective, Planted, PlantedRecord, Subject, attack, neighbours};
@@ -158,11 +158,6 @@ fn a_replay_catches_what_one_step_shows() {
 #[test]
 #[ignore = "takes minutes; prints the power of each audit"]
 fn detection_power() {
-    const REPEATS: u64 = 20;
-    let share = |caught: &dyn Fn(u64) -> bool| {
-        let count = (1..=REPEATS).filter(|seed| caught(1000 + seed)).count() as u64;
-        format!("{} %", 100 * count / REPEATS)
-    };
     println!("| planted bug | 300 plays | 1,500 plays | replay |\n|---|---|---|---|");
     for bug in BUGS.iter().chain([&CORRECT]) {
         let plays = |trials: u64| share(&|seed| caught_by_plays(bug, trials, seed));

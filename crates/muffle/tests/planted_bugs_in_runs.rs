@@ -4,7 +4,7 @@
 
 mod mistakes;
 
-use mistakes::{BUGS, Bug, CORRECT, Mistaken};
+use mistakes::{BUGS, Bug, CORRECT, Mistaken, share};
 use muffle::audit::{Report, runs};
 use muffle::clip::Flat;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
@@ -168,11 +168,6 @@ fn correct_runs_are_left_alone() {
 #[test]
 #[ignore = "takes minutes; prints the power of each audit"]
 fn detection_power() {
-    const REPEATS: u64 = 20;
-    let share = |caught: &dyn Fn(u64) -> bool| {
-        let count = (1..=REPEATS).filter(|seed| caught(1000 + seed)).count() as u64;
-        format!("{} %", 100 * count / REPEATS)
-    };
     println!("| planted bug | 200 runs | 1,000 runs | one run, 200 canaries |\n|---|---|---|---|");
     for (bug, (name, ..)) in IN_RUNS.iter().enumerate() {
         let many = |runs: u64| share(&|seed| caught_by_many_runs(bug, runs, seed));

@@ -11,6 +11,7 @@ use muffle::mechanism::Mechanism;
 use muffle::methods::{METHODS, Method, Mode, Step, Verdict};
 use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
 use muffle::relevance;
+use muffle::train::estimate::estimate;
 use muffle::train::{DataShape, Plan, Recipe};
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::relevance::Propagation;
@@ -221,6 +222,15 @@ fn noisy_gradient_scales_the_noisy_mean_back_to_the_threshold() {
     let factor = (THRESHOLD / distance(&plain, &zeros)) as f32;
     let scaled: Vec<f32> = plain.iter().map(|value| factor * value).collect();
     assert!(distance(&bounded, &scaled) < 1e-4);
+}
+
+/// With every sampler that a form takes: it is the recipe's own that draws the made-up records.
+#[test]
+fn the_time_of_every_form_can_be_estimated() {
+    for (method, mode) in forms() {
+        let expected = estimate(&Trial::new(method, mode).plan);
+        assert!(expected.unwrap_or_else(|error| panic!("{method}, {}: {error}", mode.name())).seconds > 0.0);
+    }
 }
 
 #[test]

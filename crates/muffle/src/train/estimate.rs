@@ -1,6 +1,5 @@
 //! How long a run will take and how much memory it will need, measured on made-up records.
 
-use super::choices::SamplerChoice;
 use super::error::Result;
 use super::plan::Plan;
 use super::session::Session;
@@ -25,7 +24,8 @@ const TIMED: u32 = 3;
 /// Takes a few steps on made-up records. No record of the user's is read.
 pub fn estimate(plan: &Plan) -> Result<Estimate> {
     let mut plan = plan.clone();
-    (plan.sample_rate, plan.recipe.sampler) = (1.0, SamplerChoice::FixedSize);
+    // Every sampler then draws the whole batch.
+    plan.sample_rate = 1.0;
     plan.recipe.validation = None;
     let dataset = made_up(&plan)?;
     let mut session = Session::new(&plan, &dataset, Key::from_seed(0))?;

@@ -2,8 +2,9 @@
 
 use super::cell::{Cell, Outcome};
 use super::groups::Experiment;
+use crate::side_by_side::side_by_side;
 use crate::train::{Progress, Result, TrainError};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What happens while cells run.
@@ -41,31 +42,23 @@ pub fn run(
         outcomes.push(outcome);
     }
     let waiting: Vec<usize> = (0..outcomes.len()).filter(|&place| outcomes[place].is_none()).collect();
-    let next = AtomicUsize::new(0);
-    let (observe, outcomes) = (Mutex::new(observe), Mutex::new(outcomes));
-    std::thread::scope(|scope| {
-        for _ in 0..workers.min(waiting.len()) {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    let Some(&place) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                    let cell = &experiment.cells[place];
-                    let mut progress = |progress: &Progress| lock(&observe)(Report::Running(cell, progress));
-                    match cell.run(experiment, stop, &mut progress) {
-                        Ok(Some(outcome)) => {
-                            lock(&observe)(Report::Finished { cell, outcome: &outcome, fresh: true });
-                            lock(&outcomes)[place] = Some(outcome);
-                        }
-                        Ok(None) => {}
-                        Err(error) => lock(&observe)(Report::Failed(cell, &error)),
-                    }
-                }
-            });
+    let observe = Mutex::new(observe);
+    let tell = |report: Report| observe.lock().unwrap_or_else(PoisonError::into_inner)(report);
+    let work = |piece: usize| {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
         }
-    });
-    Ok(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// A panic of one worker ends the scope; the others may still look.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+        let cell = &experiment.cells[waiting[piece]];
+        let outcome = cell.run(experiment, stop, &mut |progress| tell(Report::Running(cell, progress)));
+        match &outcome {
+            Ok(Some(outcome)) => tell(Report::Finished { cell, outcome, fresh: true }),
+            Ok(None) => {}
+            Err(error) => tell(Report::Failed(cell, error)),
+        }
+        // Whoever observes has the error; the others are to go on.
+        Ok(outcome.unwrap_or(None))
+    };
+    let fresh = side_by_side(waiting.len(), workers, &work)?;
+    waiting.iter().zip(fresh).for_each(|(&place, outcome)| outcomes[place] = outcome);
+    Ok(outcomes)
 }

@@ -164,6 +164,23 @@ impl Engine {
         self.step(parameters, examples, loss, seed, None, Task::Weighted(weigh))
     }
 
+    /// Adds up the gradients of all records, value `i` of each moved into ±`limits[i]`, for a caller that goes on with
+    /// [`Engine::for_each_chunk`]. A record whose gradient is not finite is left out.
+    ///
+    /// # Panics
+    /// If there is not one limit for every parameter.
+    pub fn limited_sum_apart(
+        &mut self,
+        parameters: &[f32],
+        examples: &dyn Examples,
+        loss: Loss,
+        seed: u64,
+        limits: &[f32],
+    ) -> Result<Outcome> {
+        assert_eq!(limits.len(), self.network.parameter_len(), "one limit for every parameter");
+        self.step(parameters, examples, loss, seed, None, Task::Limited(limits))
+    }
+
     /// Hands out the gradient of every example with the thread's sum to add to.
     ///
     /// `visit(record, gradient, sum)` may change both; the sums of the threads are then added up.
@@ -332,13 +349,13 @@ impl Engine {
     ) -> Result<Outcome> {
         self.check_purpose(match task {
             Task::Evaluate => Purpose::Evaluate,
-            Task::Plain | Task::Visit(_) | Task::InputGradients => Purpose::Plain,
+            Task::Plain | Task::Limited(_) | Task::Visit(_) | Task::InputGradients => Purpose::Plain,
             Task::Weighted(_) => Purpose::PerExample,
         })?;
         for index in 0..examples.len() {
             loss.check(self.network.output(), examples.target(index))?;
         }
-        if self.mixes && matches!(task, Task::Visit(_)) {
+        if self.mixes && matches!(task, Task::Limited(_) | Task::Visit(_)) {
             refuse_mixing(&self.network)?;
         }
         let views = examples.views();

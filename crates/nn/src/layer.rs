@@ -233,6 +233,20 @@ pub trait Layer: Send + Sync {
         _memory: Memory,
     ) {
     }
+
+    /// A way to sums of limited gradients that does not write gradients out, if the layer has one.
+    fn limited_sum(&self) -> Option<&dyn LimitedSum> {
+        None
+    }
+}
+
+/// Sums of gradients of which every value has a limit of its own.
+pub trait LimitedSum {
+    /// Whether all values of an example's gradient are finite.
+    fn is_finite(&self, input: &[f32], upstream: &[f32]) -> bool;
+
+    /// Adds the gradients of some examples to `gradient`, value `i` of each moved into ±`limits[i]`.
+    fn accumulate(&self, input: &[f32], upstream: &[f32], limits: &[f32], gradient: &mut [f32]);
 }
 
 /// The inputs and outputs of a layer's forward call.

@@ -1,10 +1,11 @@
 //! One thread's share of a step: its micro-batches, their losses, and what becomes of their gradients.
 
+mod limited;
 mod records;
 
 use crate::buffer::{Buffer, buffer};
 use crate::layer::{Factors, Pass, Purpose};
-use crate::network::Network;
+use crate::network::{Network, Node};
 use crate::plan::Plan;
 use crate::workspace::{Step, Workspace};
 use std::ops::Range;
@@ -24,6 +25,8 @@ pub(crate) enum Task<'a> {
     Plain,
     /// Adds them up, each tensor of each example with its own factor.
     Weighted(&'a Weigh<'a>),
+    /// Adds them up, every value of each record moved into ± its limit.
+    Limited(&'a [f32]),
     /// Hands them out one by one.
     Visit(&'a Visit<'a>),
     /// Leaves those of the parameters aside: gradients at the inputs only.
@@ -36,7 +39,9 @@ impl Task<'_> {
         match self {
             Task::Evaluate => Purpose::Evaluate,
             Task::Weighted(_) if views == 1 => Purpose::PerExample,
-            Task::Plain | Task::Visit(_) | Task::Weighted(_) | Task::InputGradients => Purpose::Plain,
+            Task::Plain | Task::Limited(_) | Task::Visit(_) | Task::Weighted(_) | Task::InputGradients => {
+                Purpose::Plain
+            }
         }
     }
 }
@@ -168,17 +173,18 @@ impl Worker {
         match task {
             Task::Evaluate | Task::InputGradients => {}
             Task::Plain => {
-                let ones = |_| Factors::ones(pass.batch, 0..pass.batch);
+                let ones = |_: &Node| Some(Factors::ones(pass.batch, 0..pass.batch));
                 self.space.accumulate(step, pass, ones, &mut self.gradient);
             }
             Task::Weighted(weigh) if step.views > 1 => self.weigh_records(step, pass, weigh),
             Task::Weighted(_) => {
-                let factors = |tensors: Range<usize>| {
-                    let range = tensors.start * pass.batch..tensors.end * pass.batch;
-                    Factors::weighted(&self.factors[range], pass.batch)
+                let factors = |node: &Node| {
+                    let range = node.tensors.start * pass.batch..node.tensors.end * pass.batch;
+                    Some(Factors::weighted(&self.factors[range], pass.batch))
                 };
                 self.space.accumulate(step, pass, factors, &mut self.gradient);
             }
+            Task::Limited(limits) => self.limit_records(step, pass, limits),
             Task::Visit(visit) => self.visit_records(step, pass, visit),
         }
         // Last, since a record may be left out as late as by its gradient.

@@ -237,12 +237,23 @@ impl Workspace {
         }
     }
 
-    /// Adds the factored gradients of all layers to `gradient`, but for those that sum in blocks.
+    /// The input of some examples at a node and the gradient at its output, if the node is in use.
+    pub fn around(&self, step: &Step, node: usize, examples: Range<usize>) -> Option<[&[f32]; 2]> {
+        let plan = step.plan.nodes[node].as_ref()?;
+        let input = plan.tap.unwrap_or(plan.inputs[0]);
+        let rows = |buffer: usize| {
+            let width = step.plan.buffers[buffer];
+            examples.start * width..examples.end * width
+        };
+        Some([&self.values[input][rows(input)], &self.gradients[plan.output][rows(plan.output)]])
+    }
+
+    /// Adds the gradients of all layers that are given factors to `gradient`, but for those that sum in blocks.
     pub fn accumulate<'f>(
         &mut self,
         step: &Step,
         pass: &Pass,
-        factors: impl Fn(Range<usize>) -> Factors<'f>,
+        factors: impl Fn(&Node) -> Option<Factors<'f>>,
         gradient: &mut [f32],
     ) {
         let batch = pass.batch;
@@ -253,12 +264,13 @@ impl Workspace {
             if node.tensors.is_empty() || in_blocks(layer.as_ref(), pass) {
                 continue;
             }
+            let Some(factors) = factors(node) else { continue };
             let input = plan.tap.unwrap_or(plan.inputs[0]);
             layer.accumulate(
                 pass,
                 &self.values[input][..batch * step.plan.buffers[input]],
                 &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
-                factors(node.tensors.clone()),
+                factors,
                 &mut gradient[node.parameters.clone()],
                 Memory { tape: &mut self.tapes[index], scratch: &mut self.scratch },
             );

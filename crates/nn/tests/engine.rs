@@ -394,6 +394,47 @@ fn examples_left_out_of_a_block_are_not_added_and_others_only_once() {
 }
 
 #[test]
+fn limited_sums_leave_out_what_is_not_finite() {
+    // A step of limited sums on some examples of the batch.
+    let sum = |setting: &Setting, inputs: &[f32], chosen: &[usize]| {
+        let width = setting.network.input().len();
+        let values = chosen.iter().flat_map(|&example| inputs[example * width..][..width].to_vec());
+        let batch = Batch::new(values.collect(), chosen.iter().map(|&example| example as u32 % 3).collect());
+        let mut engine = setting.engine(Purpose::Plain, 1, 4);
+        let limits = vec![0.01; setting.parameters.len()];
+        let outcome = engine.limited_sum_apart(&setting.parameters, &batch, LOSS, 1, &limits).unwrap();
+        engine.for_each_chunk(&|_, _| {});
+        let excluded: Vec<(usize, String)> =
+            outcome.excluded.into_iter().map(|excluded| (excluded.example, excluded.place)).collect();
+        (excluded, engine.gradient().to_vec())
+    };
+
+    // Behind a ReLU and weights of zero all outputs are finite: only the first layer's gradient is not.
+    let layers = vec![Entry::named("first", dense(4)), Activation::Relu.into(), dense(3).into()];
+    let mut setting = Setting::layers(Shape::Vector(2), layers, 1);
+    setting.parameters[..8].fill(0.0);
+    let inputs = [1.0, 0.5, 1e30, -3e38, 0.25, -1.0, f32::NAN, 1.0, 1.0, 1.0, 3e38, 3e38];
+    setting.parameters[8..12].fill(1.0);
+    setting.parameters[12..24].iter_mut().for_each(|weight| *weight *= 100.0);
+    let (excluded, found) = sum(&setting, &inputs, &[0, 1, 2, 3, 4, 5]);
+    let places: Vec<(usize, &str)> = excluded.iter().map(|(example, place)| (*example, &place[..])).collect();
+    let gradient = "the gradient of `first`";
+    assert_eq!(places, [(1, gradient), (3, "the input"), (5, gradient)]);
+    assert_eq!(found, sum(&setting, &inputs, &[0, 2, 4]).1);
+    assert!(found.iter().all(|value| value.abs() <= 3.0 * 0.01 + 1e-7) && found.iter().any(|&it| it != 0.0));
+
+    // The same where gradients are written out.
+    let mut setting = image_setting(vec![]);
+    let weight = setting.network.parameters()[0].range.clone();
+    setting.parameters[weight].fill(0.0);
+    let mut inputs: Vec<f32> = (0..6 * 60).map(|index| ((index * 29) % 31) as f32 / 15.0).collect();
+    inputs[2 * 60..3 * 60].fill(3e38);
+    let (excluded, found) = sum(&setting, &inputs, &[0, 1, 2, 3, 4, 5]);
+    assert_eq!(excluded, [(2, "the gradient of `0`".to_string())]);
+    assert_eq!(found, sum(&setting, &inputs, &[0, 1, 3, 4, 5]).1);
+}
+
+#[test]
 fn sums_left_apart_are_added_up_on_the_way() {
     let setting = image_setting(vec![]);
     let examples = setting.batch(0..setting.examples());

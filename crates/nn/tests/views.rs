@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{LOSS, Setting, TOLERANCE, relative_error};
+use common::{LOSS, Setting, TOLERANCE, limited, relative_error};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::hooks::Hooks;
 use muffle_nn::layers::activation::Activation;
@@ -100,6 +100,12 @@ fn check(setting: &Setting) {
             let summed = plain.gradient().to_vec();
             let plain_outcome = plain.sum(&setting.parameters, &examples, LOSS, 3).unwrap();
             assert!(relative_error(plain.gradient(), &summed) <= TOLERANCE, "{case}: plain sum");
+            let limits = vec![0.02; summed.len()];
+            plain.limited_sum_apart(&setting.parameters, &examples, LOSS, 3, &limits).unwrap();
+            plain.for_each_chunk(&|_, _| {});
+            let means: Vec<&[f32]> = means.iter().map(|mean| &mean[..]).collect();
+            let error = relative_error(plain.gradient(), &limited(&means, &limits));
+            assert!(error <= TOLERANCE, "{case}: limited sum differs by {error}");
 
             let all = plain.sum(&setting.parameters, &examples.batch, LOSS, 3).unwrap().loss;
             for loss in [outcome.loss, plain_outcome.loss] {

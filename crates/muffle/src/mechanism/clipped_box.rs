@@ -8,12 +8,12 @@ use muffle_nn::{Engine, Examples, Loss, Result};
 
 /// Sums the gradients of all examples, coordinate `i` of each moved into ±`limits[i]`.
 ///
-/// Every gradient is written out: the engine has to be one for [`Purpose::Plain`](muffle_nn::Purpose::Plain).
+/// The engine has to be one for [`Purpose::Plain`](muffle_nn::Purpose::Plain).
 ///
 /// # Guarantee
 /// Adding or removing one example, with all its [views](Examples::views), changes coordinate `i` of the sum by at most
-/// `limits[i]`, and so the sum over the limits by at most √m in L2 norm for m coordinates; an example whose gradient is not
-/// finite contributes zero.
+/// `limits[i]`, and so the sum over the limits by at most √m in L2 norm for m coordinates, to which the noise adds a
+/// [`MARGIN`]. An example whose gradient is not finite contributes zero.
 ///
 /// # Panics
 /// If there is not one positive finite limit for every parameter.
@@ -25,16 +25,10 @@ pub fn clip_box<'a>(
     seed: u64,
     limits: Vec<f32>,
 ) -> Result<(ClippedInUnits<'a>, Unprotected)> {
-    check_units(&limits, parameters.len());
-    let bound = |_: usize, gradient: &mut [f32]| {
-        for (value, limit) in gradient.iter_mut().zip(&limits) {
-            let limit = MARGIN as f32 * limit;
-            *value = value.clamp(-limit, limit);
-        }
-    };
-    let unprotected = sum_bounded(engine, parameters, examples, loss, seed, &bound)?;
-    let threshold = (limits.len() as f64).sqrt();
-    Ok((ClippedInUnits::new(engine, limits, threshold), unprotected))
+    check_units(engine, &limits);
+    let outcome = engine.limited_sum_apart(parameters, examples, loss, seed, &limits)?;
+    let threshold = (limits.len() as f64).sqrt() / MARGIN;
+    Ok((ClippedInUnits::new(engine, limits, threshold), Unprotected(outcome)))
 }
 
 /// [`clip`](super::clip) at one threshold for an engine that writes gradients out, so that a method can begin with a norm

@@ -6,9 +6,13 @@ use crate::clip::factor;
 use crate::noise::GaussianNoise;
 use muffle_accounting::Event;
 use muffle_nn::{Engine, Examples, Loss, Result};
+use rayon::prelude::*;
 
 /// Coordinates that get their noise at a time.
 const AT_A_TIME: usize = 256;
+
+/// Units a thread looks at in one go.
+const CHUNK: usize = 1 << 14;
 
 /// A sum of per-example gradients, each of bounded L2 norm when every coordinate is measured in its unit. It is not private
 /// yet and shows nothing of itself.
@@ -44,7 +48,7 @@ pub fn clip_in_units<'a>(
     units: Vec<f32>,
     threshold: f64,
 ) -> Result<(ClippedInUnits<'a>, Unprotected)> {
-    check_units(&units, parameters.len());
+    check_units(engine, &units);
     assert!(
         (threshold as f32).is_normal() && threshold > 0.0,
         "a clip threshold of {threshold} is not a positive finite number"
@@ -59,12 +63,19 @@ pub fn clip_in_units<'a>(
 }
 
 /// Panics unless there is a positive finite unit for every parameter.
-pub(super) fn check_units(units: &[f32], parameters: usize) {
-    assert_eq!(units.len(), parameters, "one unit for every parameter");
-    assert!(
-        units.iter().all(|unit| unit.is_normal() && *unit > 0.0),
-        "limits and units are positive finite numbers"
-    );
+pub(super) fn check_units(engine: &Engine, units: &[f32]) {
+    assert_eq!(units.len(), engine.network().parameter_len(), "one unit for every parameter");
+    let good = |unit: &f32| unit.is_normal() && *unit > 0.0;
+    assert!(extremes(engine, units).iter().all(good), "limits and units are positive finite numbers");
+}
+
+/// The smallest and the largest of the units, on all threads; if one is not a positive number, then one of the two is not.
+fn extremes(engine: &Engine, units: &[f32]) -> [f32; 2] {
+    // Positive numbers are in the order of their bits; infinity, NaN and whatever has a sign come behind them.
+    let both = |[least, most]: [u32; 2], [first, second]: [u32; 2]| [least.min(first), most.max(second)];
+    let bits = |units: &[f32]| units.iter().map(|unit| [unit.to_bits(); 2]).fold([u32::MAX, 0], both);
+    let found = engine.pool().install(|| units.par_chunks(CHUNK).map(bits).reduce(|| [u32::MAX, 0], both));
+    if units.is_empty() { [1.0; 2] } else { found.map(f32::from_bits) }
 }
 
 impl Mechanism {
@@ -87,8 +98,10 @@ impl Mechanism {
     ) -> (Released<'a>, Event) {
         let ClippedInUnits { engine, units, threshold } = clipped;
         let scale = noise_multiplier * threshold;
-        let deviation = |unit: &f32| runs::single(scale * f64::from(*unit), noise_multiplier);
-        let released = self.noise_by_coordinate(engine, units.iter().map(deviation).collect());
+        for unit in extremes(engine, &units) {
+            runs::single(scale * f64::from(unit), noise_multiplier);
+        }
+        let released = self.noise_by_coordinate(engine, runs::single(scale, noise_multiplier), &units);
         (released, event(noise_multiplier, Event::gaussian))
     }
 
@@ -111,10 +124,11 @@ impl Mechanism {
             sum.engine.network().parameter_len(),
             "one deviation for every parameter"
         );
-        (self.noise_by_coordinate(sum.engine, deviations), claim)
+        (self.noise_by_coordinate(sum.engine, 1.0, &deviations), claim)
     }
 
-    fn noise_by_coordinate<'a>(&mut self, engine: &'a mut Engine, deviations: Vec<f32>) -> Released<'a> {
+    /// Adds noise of deviation `scale` times the unit to every coordinate, and divides.
+    fn noise_by_coordinate<'a>(&mut self, engine: &'a mut Engine, scale: f32, units: &[f32]) -> Released<'a> {
         let stream = self.next_stream();
         let noise = GaussianNoise::new(&self.key, stream).draws(self.draws);
         let share = 1.0 / self.divisor;
@@ -124,9 +138,10 @@ impl Mechanism {
                 let begin = first + part * AT_A_TIME;
                 let normals = &mut normals[..values.len()];
                 noise.fill(begin as u64, 1.0, normals);
-                let noisy = values.iter_mut().zip(normals).zip(&deviations[begin..]);
-                noisy
-                    .for_each(|((value, normal), deviation)| *value = share * (*value + deviation * *normal));
+                let noisy = values.iter_mut().zip(normals).zip(&units[begin..]);
+                noisy.for_each(|((value, normal), unit)| {
+                    *value = share * (*value + scale * *unit * *normal);
+                });
             }
         });
         Released { engine }

@@ -1,6 +1,8 @@
 //! Gradients written out one by one, for bounds that no short cut to a norm can give.
 
 use super::Unprotected;
+use muffle_nn::kernel::elementwise::{add, squared_norm_double};
+use muffle_nn::kernel::limited::largest;
 use muffle_nn::{Engine, Examples, Excluded, Loss, Result};
 use std::sync::Mutex;
 
@@ -19,13 +21,13 @@ pub(super) fn sum_bounded(
 ) -> Result<Unprotected> {
     let excluded = Mutex::new(Vec::new());
     let visit = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
-        if !gradient.iter().all(|value| value.is_finite()) {
+        if !largest(gradient).is_finite() {
             let place = "the gradient".to_string();
             excluded.lock().expect("no visit panics").push(Excluded { example, place });
             return;
         }
         bound(example, gradient);
-        sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += *value);
+        add(sum, gradient);
     };
     let mut outcome = engine.visit(parameters, examples, loss, seed, &visit)?;
     outcome.excluded.append(&mut excluded.into_inner().expect("no visit panics"));
@@ -36,7 +38,6 @@ pub(super) fn sum_bounded(
 
 /// Scales a vector to an L2 norm of at most `threshold`.
 pub(super) fn shorten(vector: &mut [f32], threshold: f64) {
-    let squared_norm = vector.iter().map(|value| f64::from(*value).powi(2)).sum();
-    let factor = crate::clip::factor(squared_norm, threshold);
+    let factor = crate::clip::factor(squared_norm_double(vector), threshold);
     vector.iter_mut().for_each(|value| *value *= factor);
 }

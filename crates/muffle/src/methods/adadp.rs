@@ -6,6 +6,7 @@ use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
 use muffle_nn::Purpose;
+use rayon::prelude::*;
 
 pub static ENTRY: Entry = Entry {
     name: "adadp",
@@ -53,18 +54,28 @@ struct AdaDp {
     floor: f64,
 }
 
+/// Coordinates a thread works on at a time.
+const CHUNK: usize = 1 << 14;
+
 /// A limit for every coordinate, in proportion to the roots of the squares.
 ///
 /// Noise takes part in the squares, and limits in the noise: where σ√m exceeds the batch size, limits would grow from step to
 /// step without end. So together they have norm `threshold` at most.
 fn limits(squares: &[f32], scale: f64, floor: f64, threshold: f64) -> Vec<f32> {
-    let norm = scale * squares.iter().map(|square| f64::from(*square)).sum::<f64>().sqrt();
-    let smallest = floor * threshold / (squares.len() as f64).sqrt();
+    let sum = |squares: &[f32]| squares.iter().map(|square| f64::from(*square)).sum::<f64>();
+    let sums: Vec<f64> = squares.par_chunks(CHUNK).map(sum).collect();
+    let norm = scale * sums.iter().sum::<f64>().sqrt();
+    let smallest = (floor * threshold / (squares.len() as f64).sqrt()) as f32;
     // All the smallest limits together have norm floor · threshold.
     let room = threshold * (1.0 - floor * floor).sqrt();
-    let factor = scale * (room / norm.max(room));
-    let limit = |square: &f32| (factor * f64::from(*square).sqrt()).max(smallest) as f32;
-    squares.iter().map(limit).collect()
+    let factor = (scale * (room / norm.max(room))) as f32;
+    let mut limits = vec![0.0; squares.len()];
+    limits.par_chunks_mut(CHUNK).zip(squares.par_chunks(CHUNK)).for_each(|(limits, squares)| {
+        for (limit, square) in limits.iter_mut().zip(squares) {
+            *limit = (factor * square.sqrt()).max(smallest);
+        }
+    });
+    limits
 }
 
 impl Method for AdaDp {
@@ -79,7 +90,8 @@ impl Method for AdaDp {
         let threshold = clip_factor * self.threshold;
         let history = self.squares.iter().any(|square| *square > 0.0);
         let (gradient, event, unprotected) = if history {
-            let limits = limits(&self.squares, self.scale, self.floor, threshold);
+            let AdaDp { squares, scale, floor, .. } = self;
+            let limits = engine.pool().install(|| limits(squares, *scale, *floor, threshold));
             let (clipped, unprotected) = clip_box(engine, parameters, examples, loss, seed, limits)?;
             let (gradient, event) = mechanism.release_in_units(clipped, noise_multiplier);
             (gradient, event, unprotected)
@@ -89,9 +101,14 @@ impl Method for AdaDp {
             let (gradient, event) = mechanism.release(clipped, noise_multiplier);
             (gradient, event, unprotected)
         };
-        for (square, value) in self.squares.iter_mut().zip(gradient.gradient()) {
-            *square = self.decay * *square + (1.0 - self.decay) * value * value;
-        }
+        gradient.pool().install(|| {
+            let values = gradient.gradient().par_chunks(CHUNK);
+            self.squares.par_chunks_mut(CHUNK).zip(values).for_each(|(squares, values)| {
+                for (square, value) in squares.iter_mut().zip(values) {
+                    *square = self.decay * *square + (1.0 - self.decay) * value * value;
+                }
+            });
+        });
         Ok(Release { gradient, event, unprotected })
     }
 

@@ -7,6 +7,7 @@ pub mod elementwise;
 pub mod gather;
 mod gather_tiles;
 mod instructions;
+pub mod limited;
 pub mod line;
 pub mod math;
 pub mod matrix;

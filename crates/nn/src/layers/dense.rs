@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, dot, scale_into, squared_norm};
+use crate::kernel::limited::{add_limited, add_limited_products, largest};
 use crate::kernel::matrix::{Matrix, product};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::{Factors, Initial, Layer, LimitedSum, Memory, Pass, Tensor, Values, Weights};
 use crate::layers::Context;
 use crate::layers::gram::guarded;
 use crate::shape::Shape;
@@ -175,6 +176,26 @@ impl Layer for Dense {
             for (row, upstream) in upstream.chunks_exact(self.outputs).enumerate() {
                 add_scaled(bias, factors.at(1, examples.start + row / self.steps), upstream);
             }
+        }
+    }
+
+    fn limited_sum(&self) -> Option<&dyn LimitedSum> {
+        (self.steps == 1).then_some(self)
+    }
+}
+
+/// The gradient of one vector is an outer product: each of its values is made where it is added.
+impl LimitedSum for Dense {
+    fn is_finite(&self, input: &[f32], upstream: &[f32]) -> bool {
+        (largest(input) * largest(upstream)).is_finite()
+    }
+
+    fn accumulate(&self, input: &[f32], upstream: &[f32], limits: &[f32], gradient: &mut [f32]) {
+        let (matrix, bias) = gradient.split_at_mut(self.inputs * self.outputs);
+        let (matrix_limits, bias_limits) = limits.split_at(self.inputs * self.outputs);
+        add_limited_products(upstream, input, self.outputs, matrix_limits, matrix);
+        if self.bias {
+            upstream.chunks_exact(self.outputs).for_each(|upstream| add_limited(bias, upstream, bias_limits));
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{Visit, Weigh, Worker};
 use crate::buffer::buffer;
 use crate::kernel::elementwise::{add_scaled, squared_norm_double};
 use crate::layer::{Factors, Pass};
+use crate::network::Node;
 use crate::workspace::Step;
 
 impl Worker {
@@ -12,7 +13,7 @@ impl Worker {
         let first_record = pass.first_example / step.views;
         for record in 0..pass.batch / step.views {
             if !self.excluded_here[record * step.views] {
-                self.write_gradient(step, pass, record);
+                self.write_gradient(step, pass, record, &|_| true);
                 visit(first_record + record, &mut self.record_gradient, &mut self.gradient);
             }
         }
@@ -25,7 +26,7 @@ impl Worker {
             if self.excluded_here[record * step.views] {
                 continue;
             }
-            self.write_gradient(step, pass, record);
+            self.write_gradient(step, pass, record, &|_| true);
             for (norm, parameter) in self.record_norms.iter_mut().zip(parameters) {
                 *norm = squared_norm_double(&self.record_gradient[parameter.range.clone()]) as f32;
             }
@@ -42,13 +43,22 @@ impl Worker {
         }
     }
 
-    /// Writes the gradient of one record of a micro-batch.
-    fn write_gradient(&mut self, step: &Step, pass: &Pass, record: usize) {
+    /// Writes the gradient of one record of a micro-batch, as far as nodes are `wanted`.
+    pub(super) fn write_gradient(
+        &mut self,
+        step: &Step,
+        pass: &Pass,
+        record: usize,
+        wanted: &dyn Fn(&Node) -> bool,
+    ) {
         if self.record_gradient.is_empty() {
             self.record_gradient = buffer(self.gradient.len());
         }
-        self.record_gradient.fill(0.0);
-        let own = |_| Factors::ones(pass.batch, record * step.views..(record + 1) * step.views);
+        for node in step.network.nodes().iter().filter(|node| wanted(node)) {
+            self.record_gradient[node.parameters.clone()].fill(0.0);
+        }
+        let views = record * step.views..(record + 1) * step.views;
+        let own = |node: &Node| wanted(node).then(|| Factors::ones(pass.batch, views.clone()));
         self.space.accumulate(step, pass, own, &mut self.record_gradient);
     }
 }

@@ -146,5 +146,22 @@ pub fn check(setting: &Setting) {
         engine.sum(&setting.parameters, &examples, LOSS, 3).expect("a step");
         let error = relative_error(engine.gradient(), &summed);
         assert!(error <= TOLERANCE, "{case}: plain sum differs by {error}");
+
+        // Limits for single values.
+        let limits: Vec<f32> = (0..summed.len()).map(|index| 1e-3 * (1 + index % 40) as f32).collect();
+        let gradients: Vec<&[f32]> = single[..batch].iter().map(|gradient| &gradient[..]).collect();
+        engine.limited_sum_apart(&setting.parameters, &examples, LOSS, 3, &limits).expect("a step");
+        engine.for_each_chunk(&|_, _| {});
+        let error = relative_error(engine.gradient(), &limited(&gradients, &limits));
+        assert!(error <= TOLERANCE, "{case}: limited sum differs by {error}");
     }
+}
+
+/// The sum of gradients, each value of each moved into ± its limit.
+pub fn limited(gradients: &[&[f32]], limits: &[f32]) -> Vec<f32> {
+    let value = |index: usize| {
+        let limit = limits[index];
+        gradients.iter().map(|gradient| gradient[index].clamp(-limit, limit)).sum()
+    };
+    (0..limits.len()).map(value).collect()
 }

@@ -39,6 +39,10 @@ pub(crate) trait Vector: Copy {
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
     fn multiply(self, other: Self) -> Self;
+    /// The smaller of two finite or infinite numbers.
+    fn minimum(self, other: Self) -> Self;
+    /// The larger of two finite or infinite numbers.
+    fn maximum(self, other: Self) -> Self;
     /// `self + left * right`
     fn accumulate(self, left: Self, right: Self) -> Self;
 

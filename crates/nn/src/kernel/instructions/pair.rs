@@ -45,6 +45,16 @@ impl<V: Vector> Vector for Pair<V> {
     }
 
     #[inline(always)]
+    fn minimum(self, other: Self) -> Self {
+        Pair(self.0.minimum(other.0), self.1.minimum(other.1))
+    }
+
+    #[inline(always)]
+    fn maximum(self, other: Self) -> Self {
+        Pair(self.0.maximum(other.0), self.1.maximum(other.1))
+    }
+
+    #[inline(always)]
     fn accumulate(self, left: Self, right: Self) -> Self {
         Pair(self.0.accumulate(left.0, right.0), self.1.accumulate(left.1, right.1))
     }

@@ -64,6 +64,16 @@ impl Vector for Quarter {
     }
 
     #[inline(always)]
+    fn minimum(self, other: Self) -> Self {
+        self.zip(other, |left, right| if left < right { left } else { right })
+    }
+
+    #[inline(always)]
+    fn maximum(self, other: Self) -> Self {
+        self.zip(other, |left, right| if left > right { left } else { right })
+    }
+
+    #[inline(always)]
     fn accumulate(self, left: Self, right: Self) -> Self {
         let mut result = self;
         for lane in 0..WIDTH {

@@ -52,7 +52,8 @@ pub(super) fn dispatch<T: Task>(task: T) -> Option<T> {
 macro_rules! vector {
     (
         $(#[$documentation:meta])* $name:ident, $register:ident, $width:literal,
-        $splat:ident, $load:ident, $store:ident, $add:ident, $subtract:ident, $multiply:ident, $accumulate:ident
+        $splat:ident, $load:ident, $store:ident, $add:ident, $subtract:ident, $multiply:ident, $accumulate:ident,
+        $minimum:ident, $maximum:ident
     ) => {
         $(#[$documentation])*
         #[derive(Clone, Copy)]
@@ -98,6 +99,18 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            fn minimum(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $minimum(self.0, other.0) })
+            }
+
+            #[inline(always)]
+            fn maximum(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $maximum(self.0, other.0) })
+            }
+
+            #[inline(always)]
             fn accumulate(self, left: Self, right: Self) -> Self {
                 // SAFETY: as in `splat`.
                 Self(unsafe { $accumulate(left.0, right.0, self.0) })
@@ -109,10 +122,12 @@ macro_rules! vector {
 vector!(
     /// Half a line: one register of AVX.
     Half, __m256, 8,
-    _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_fmadd_ps
+    _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps, _mm256_fmadd_ps,
+    _mm256_min_ps, _mm256_max_ps
 );
 vector!(
     /// A line: one register of AVX-512.
     Whole, __m512, 16,
-    _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_fmadd_ps
+    _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps, _mm512_fmadd_ps,
+    _mm512_min_ps, _mm512_max_ps
 );

@@ -29,10 +29,10 @@ pub struct Group {
 }
 
 /// What tells data sets apart: where they come from, and how many of their records are used.
-type DataKey = (String, Option<u64>);
+type DataKey = (String, Option<u64>, Option<u64>);
 
 fn data_key(recipe: &Recipe) -> DataKey {
-    (recipe.data.clone(), recipe.subset)
+    (recipe.data.clone(), recipe.subset, recipe.test_subset)
 }
 
 /// Runs side by side.

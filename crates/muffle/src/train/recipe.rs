@@ -50,6 +50,9 @@ pub struct Recipe {
     /// So many training records of a published set, in place of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subset: Option<u64>,
+    /// So many test records in place of all, where a network is slow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_subset: Option<u64>,
     /// The network.
     pub model: ModelChoice,
     /// The published method; `muffle methods` lists them.

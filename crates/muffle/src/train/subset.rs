@@ -2,46 +2,50 @@
 
 use super::error::{Result, TrainError};
 use super::recipe::Recipe;
-use crate::data::{Dataset, Search, Visibility, load};
+use crate::data::{Dataset, Search, Split, Visibility, load};
 use crate::noise::Key;
 use crate::sampler::{FixedSize, Sampler};
 
 impl Recipe {
-    /// Loads the data, with the training records that the recipe asks for.
+    /// Loads the data, with the training and test records that the recipe asks for.
     ///
     /// # Guarantee
     /// Which records are left depends on their positions alone, and never on a seed of the run.
     pub fn dataset(&self, search: &Search) -> Result<Dataset> {
         let dataset = load(&self.data, search)?;
-        match self.subset {
-            Some(records) => subset(&dataset, records),
-            None => Ok(dataset),
+        if (self.subset, self.test_subset) == (None, None) {
+            return Ok(dataset);
         }
+        smaller(&dataset, self.subset, self.test_subset)
     }
 }
 
-fn subset(dataset: &Dataset, records: u64) -> Result<Dataset> {
-    let all = dataset.train().split().len();
+fn smaller(dataset: &Dataset, train: Option<u64>, test: Option<u64>) -> Result<Dataset> {
     if dataset.visibility() == Visibility::Private {
         return Err(TrainError::Plan(
             "subset: which rows of a private table are left would tell how many there are; give a file with fewer rows"
                 .to_string(),
         ));
     }
+    let train = subset(dataset.train().split(), train, "subset", dataset.name())?;
+    let test = subset(dataset.test().split(), test, "test_subset", dataset.name())?;
+    Ok(dataset.with_splits(train, test)?)
+}
+
+/// So many records of a split, spread over all of it.
+fn subset(split: &Split, records: Option<u64>, key: &str, name: &str) -> Result<Split> {
+    let Some(records) = records else { return Ok(split.clone()) };
+    let all = split.len();
     if records == 0 || records > all as u64 {
-        return Err(TrainError::Plan(format!(
-            "subset = {records}: `{}` has 1 to {all} to give",
-            dataset.name()
-        )));
+        return Err(TrainError::Plan(format!("{key} = {records}: `{name}` has 1 to {all} to give")));
     }
-    let chosen = FixedSize::new(&Key::from_seed(0), all, records as usize).draw(0);
-    Ok(dataset.with_splits(dataset.train().split().select(&chosen), dataset.test().split().clone())?)
+    Ok(split.select(&FixedSize::new(&Key::from_seed(0), all, records as usize).draw(0)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Records, Scaling, Split};
+    use crate::data::{Records, Scaling};
     use muffle_nn::Shape;
 
     fn numbers(visibility: Visibility) -> Dataset {
@@ -53,23 +57,33 @@ mod tests {
     }
 
     #[test]
-    fn different_records_with_their_labels_and_the_whole_test_split() {
-        let found = subset(&numbers(Visibility::Public), 20).unwrap();
-        let Records::Floats(values) = &found.train().split().records else { panic!("floats") };
-        let mut different = values.clone();
-        different.sort_by(f32::total_cmp);
-        different.dedup();
-        assert_eq!((different.len(), found.test().split().len()), (20, 50));
-        for (value, label) in values.iter().zip(&found.train().split().labels) {
-            assert_eq!(*value as u32 % 2, *label);
+    fn different_records_with_their_labels() {
+        let whole = numbers(Visibility::Public);
+        for (train, test, expected) in
+            [(Some(20), None, [20, 50]), (None, Some(7), [50, 7]), (Some(50), Some(1), [50, 1])]
+        {
+            let found = smaller(&whole, train, test).unwrap();
+            for (split, expected) in [found.train().split(), found.test().split()].into_iter().zip(expected) {
+                let Records::Floats(values) = &split.records else { panic!("floats") };
+                let mut different = values.clone();
+                different.sort_by(f32::total_cmp);
+                different.dedup();
+                assert_eq!(different.len(), expected);
+                for (value, label) in values.iter().zip(&split.labels) {
+                    assert_eq!(*value as u32 % 2, *label);
+                }
+            }
         }
     }
 
     #[test]
     fn impossible_numbers_and_private_tables_are_refused() {
-        let refused = |visibility, records| subset(&numbers(visibility), records).unwrap_err().to_string();
-        assert!(refused(Visibility::Public, 0).contains("1 to 50"));
-        assert!(refused(Visibility::Public, 51).contains("1 to 50"));
-        assert!(refused(Visibility::Private, 20).contains("fewer rows"));
+        let refused =
+            |visibility, train, test| smaller(&numbers(visibility), train, test).unwrap_err().to_string();
+        assert!(refused(Visibility::Public, Some(0), None).contains("subset = 0: `numbers` has 1 to 50"));
+        assert!(refused(Visibility::Public, Some(51), None).contains("1 to 50"));
+        assert!(refused(Visibility::Public, None, Some(51)).contains("test_subset = 51"));
+        assert!(refused(Visibility::Private, Some(20), None).contains("fewer rows"));
+        assert!(refused(Visibility::Private, None, Some(20)).contains("fewer rows"));
     }
 }

@@ -39,6 +39,7 @@ built_in!(
     "ma-2023-table-3",
     "wang-2023-table-3",
     "wang-2023-table-4",
+    "wang-2023-table-4-backprop-clip",
     "shen-2021-table-2-time",
     "shen-2021-table-2-step",
     "shen-2021-table-2-exponential",

@@ -1,5 +1,6 @@
 //! A moving average of the weights.
 
+use crate::optimizer::chunks::CHUNK;
 use crate::state::restore;
 use crate::{State, StateError};
 use rayon::prelude::*;
@@ -30,8 +31,6 @@ impl MovingAverage {
     /// # Panics
     /// If the number of parameters changed.
     pub fn update(&mut self, parameters: &[f32], pool: &rayon::ThreadPool) {
-        /// Values a thread works on at a time.
-        const CHUNK: usize = 1 << 14;
         assert_eq!(parameters.len(), self.average.len(), "one average for each parameter");
         let updates = self.updates as f32;
         let weight = 1.0 - self.decay.min((1.0 + updates) / (10.0 + updates));

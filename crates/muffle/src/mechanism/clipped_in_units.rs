@@ -4,15 +4,13 @@ use super::written_out::sum_bounded;
 use super::{Mechanism, Released, Unbounded, Unprotected, event, runs};
 use crate::clip::factor;
 use crate::noise::GaussianNoise;
+use crate::optimizer::chunks::CHUNK;
 use muffle_accounting::Event;
 use muffle_nn::{Engine, Examples, Loss, Result};
 use rayon::prelude::*;
 
 /// Coordinates that get their noise at a time.
 const AT_A_TIME: usize = 256;
-
-/// Units a thread looks at in one go.
-const CHUNK: usize = 1 << 14;
 
 /// A sum of per-example gradients, each of bounded L2 norm when every coordinate is measured in its unit. It is not private
 /// yet and shows nothing of itself.

@@ -2,6 +2,7 @@
 
 use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::mechanism::{clip_box, clip_written_out};
+use crate::optimizer::chunks::{self, CHUNK};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -54,9 +55,6 @@ struct AdaDp {
     floor: f64,
 }
 
-/// Coordinates a thread works on at a time.
-const CHUNK: usize = 1 << 14;
-
 /// A limit for every coordinate, in proportion to the roots of the squares.
 ///
 /// Noise takes part in the squares, and limits in the noise: where σ√m exceeds the batch size, limits would grow from step to
@@ -101,13 +99,8 @@ impl Method for AdaDp {
             let (gradient, event) = mechanism.release(clipped, noise_multiplier);
             (gradient, event, unprotected)
         };
-        gradient.pool().install(|| {
-            let values = gradient.gradient().par_chunks(CHUNK);
-            self.squares.par_chunks_mut(CHUNK).zip(values).for_each(|(squares, values)| {
-                for (square, value) in squares.iter_mut().zip(values) {
-                    *square = self.decay * *square + (1.0 - self.decay) * value * value;
-                }
-            });
+        chunks::for_each(&mut self.squares, &gradient, |square, value| {
+            *square = self.decay * *square + (1.0 - self.decay) * value * value;
         });
         Ok(Release { gradient, event, unprotected })
     }

@@ -4,10 +4,10 @@ use crate::mechanism::Released;
 use rayon::prelude::*;
 
 /// Values a thread works on at a time.
-const CHUNK: usize = 1 << 14;
+pub(crate) const CHUNK: usize = 1 << 14;
 
 /// Calls `update(parameter, gradient)` for every parameter.
-pub(super) fn for_each(parameters: &mut [f32], released: &Released, update: impl Fn(&mut f32, f32) + Sync) {
+pub(crate) fn for_each(parameters: &mut [f32], released: &Released, update: impl Fn(&mut f32, f32) + Sync) {
     let gradient = check(parameters, released);
     released.pool().install(|| {
         parameters.par_chunks_mut(CHUNK).zip(gradient.par_chunks(CHUNK)).for_each(

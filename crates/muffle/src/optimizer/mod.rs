@@ -2,7 +2,7 @@
 
 mod adagrad;
 mod adam;
-mod chunks;
+pub(crate) mod chunks;
 mod rms_prop;
 mod sgd;
 

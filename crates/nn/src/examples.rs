@@ -9,6 +9,8 @@ pub enum Target<'a> {
     Class(u32),
     /// One value for each output.
     Values(&'a [f32]),
+    /// Nothing is known: an example to read, not to learn from.
+    None,
 }
 
 /// A logical batch: read example by example, on any thread, so that it never has to lie in memory as a whole.

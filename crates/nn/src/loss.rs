@@ -37,6 +37,9 @@ impl Loss {
             (_, Target::Class(_)) => {
                 Err(Error::Options("this loss needs one target value for each output".to_string()))
             }
+            (_, Target::None) => {
+                Err(Error::Options("an example without a target has no loss to learn from".to_string()))
+            }
         }
     }
 

@@ -1,9 +1,7 @@
 //! Norms and sums of the layers with large gradients, a block of examples at a time.
 
-use crate::buffer::Buffer;
-use crate::layer::{Factors, Layer, Memory, Pass, Purpose};
+use crate::layer::{Factors, Layer, Pass, Purpose};
 use crate::network::{Network, Node, Operation};
-use crate::plan::NodePlan;
 use crate::workspace::{Step, Workspace};
 use std::ops::Range;
 
@@ -56,17 +54,17 @@ pub(crate) fn in_blocks(layer: &dyn Layer, pass: &Pass) -> bool {
 impl Workspace {
     /// Squared norms of one block of examples in the layers that sum in blocks: `norms[tensor * batch + example]`.
     pub fn block_norms(&mut self, step: &Step, pass: &Pass, examples: Range<usize>, norms: &mut [f32]) {
-        let Workspace { values, gradients, tapes, scratch, blocks, .. } = self;
-        for (index, node, plan, layer) in layers_in_blocks(step, pass) {
-            let input = part(values, plan.tap.unwrap_or(plan.inputs[0]), step, &examples);
-            let upstream = part(gradients, plan.output, step, &examples);
-            let found = &mut blocks.norms[..node.tensors.len() * examples.len()];
-            let memory = Memory { tape: &mut tapes[index], scratch };
-            layer.squared_norms(&block(pass, &examples), input, upstream, found, memory);
+        // Taken out while the layers have the rest of the memory.
+        let mut own = std::mem::take(&mut self.blocks.norms);
+        for (index, node, layer) in layers_in_blocks(step, pass) {
+            let found = &mut own[..node.tensors.len() * examples.len()];
+            let block = block(pass, &examples);
+            layer.squared_norms(self.gradients(step, &block, index, examples.clone()), found);
             for (tensor, found) in node.tensors.clone().zip(found.chunks_exact(examples.len())) {
                 norms[tensor * pass.batch..][examples.clone()].copy_from_slice(found);
             }
         }
+        self.blocks.norms = own;
     }
 
     /// Adds the gradients of the block whose norms were taken last, times their factors `[tensor * batch + example]`.
@@ -78,15 +76,12 @@ impl Workspace {
         factors: &[f32],
         gradient: &mut [f32],
     ) {
-        let Workspace { values, gradients, tapes, scratch, .. } = self;
-        for (index, node, plan, layer) in layers_in_blocks(step, pass) {
-            let input = part(values, plan.tap.unwrap_or(plan.inputs[0]), step, &examples);
-            let upstream = part(gradients, plan.output, step, &examples);
+        for (index, node, layer) in layers_in_blocks(step, pass) {
             let factors = &factors[node.tensors.start * pass.batch..node.tensors.end * pass.batch];
             let factors = Factors::block(factors, pass.batch, examples.clone());
             let gradient = &mut gradient[node.parameters.clone()];
-            let memory = Memory { tape: &mut tapes[index], scratch };
-            layer.accumulate(&block(pass, &examples), input, upstream, factors, gradient, memory);
+            let block = block(pass, &examples);
+            layer.accumulate(self.gradients(step, &block, index, examples.clone()), factors, gradient);
         }
     }
 }
@@ -96,21 +91,15 @@ fn block(pass: &Pass, examples: &Range<usize>) -> Pass {
     Pass { batch: examples.len(), first_example: pass.first_example + examples.start, ..*pass }
 }
 
-/// What a buffer holds of one block.
-fn part<'a>(buffers: &'a [Buffer], index: usize, step: &Step, examples: &Range<usize>) -> &'a [f32] {
-    let width = step.plan.buffers[index];
-    &buffers[index][examples.start * width..examples.end * width]
-}
-
 /// The layers that sum in blocks, with their places in the network.
 fn layers_in_blocks<'a>(
     step: &Step<'a>,
     pass: &'a Pass,
-) -> impl Iterator<Item = (usize, &'a Node, &'a NodePlan, &'a dyn Layer)> {
+) -> impl Iterator<Item = (usize, &'a Node, &'a dyn Layer)> {
     let nodes = step.network.nodes().iter().zip(&step.plan.nodes).enumerate();
     nodes.filter_map(move |(index, (node, plan))| match (&node.operation, plan) {
-        (Operation::Layer(layer), Some(plan)) if in_blocks(layer.as_ref(), pass) => {
-            Some((index, node, plan, layer.as_ref()))
+        (Operation::Layer(layer), Some(_)) if in_blocks(layer.as_ref(), pass) => {
+            Some((index, node, layer.as_ref()))
         }
         _ => None,
     })

@@ -1,7 +1,7 @@
 //! The mean under a sliding window.
 
 use crate::error::Result;
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
@@ -30,19 +30,11 @@ impl Layer for AveragePool {
         Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         forward(&self.window, input, output);
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             downstream.fill(0.0);
             backward(&self.window, upstream, downstream);

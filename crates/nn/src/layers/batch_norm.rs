@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
 use crate::kernel::elementwise::add;
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Role, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Role, Tensor};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::network::Network;
@@ -103,7 +103,7 @@ impl Layer for BatchNorm {
         3 * self.channels
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let channels = self.channels;
         let (weight, rest) = weights.parameters.split_at(channels);
         let (bias, running) = rest.split_at(channels);
@@ -128,15 +128,7 @@ impl Layer for BatchNorm {
 
     /// With `x̂ = (x - mean) / deviation` and means over the batch:
     /// `scale · (g - mean(g) - x̂ · mean(g · x̂)) / deviation`.
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, values, upstream, downstream, memory, .. }: Backward) {
         let channels = self.channels;
         let count = (upstream.len() / channels) as f32;
         let (gradients, statistics) = memory.tape.split_at_mut(2 * channels);
@@ -159,15 +151,7 @@ impl Layer for BatchNorm {
         pull_back(values.input, upstream, lines, downstream);
     }
 
-    fn accumulate(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        _factors: Factors,
-        gradient: &mut [f32],
-        memory: Memory,
-    ) {
+    fn accumulate(&self, Gradients { memory, .. }: Gradients, _factors: Factors, gradient: &mut [f32]) {
         let channels = self.channels;
         let (gradients, statistics) = memory.tape.split_at(2 * channels);
         add(&mut gradient[..2 * channels], gradients);

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::elementwise::squared_norm;
 use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Tensor};
 use crate::layers::Context;
 use crate::layers::kept::Kept;
 use crate::layers::upstream_phases::Phases;
@@ -258,7 +258,7 @@ impl Layer for Conv2d {
         self.upstream_panels_len().max(self.phases.scratch_len()).max(gram).max(self.outputs)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let (inputs, width, block) = (self.group_inputs(), self.group_outputs(), self.tape_block(pass));
         let panels_len = panels_len(self.taps.len(), width);
         let bias = &weights.parameters[self.weight_len()..];
@@ -291,21 +291,13 @@ impl Layer for Conv2d {
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let prepared = &weights.prepared[self.groups * panels_len(self.taps.len(), self.group_outputs())..];
         self.phases.downstream(prepared, upstream, downstream, memory.scratch);
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let block = self.tape_block(pass);
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         for (example, upstream) in upstream.chunks_exact(self.output_len()).enumerate() {
@@ -332,12 +324,9 @@ impl Layer for Conv2d {
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         let block = self.tape_block(pass);
         if self.keeps(pass) {

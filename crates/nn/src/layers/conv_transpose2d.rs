@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor, Values};
 use crate::layers::Context;
 use crate::layers::conv2d::Conv2d;
 use crate::layers::window::{Extent, Window};
@@ -111,32 +111,27 @@ impl Layer for ConvTranspose2d {
         self.convolution.scratch_len(pass).max(self.channels)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         // The convolution's backward pass does not look at its values.
         let values = Values { input: &[], output: &[] };
-        self.convolution.backward(weights, pass, values, input, Some(output), memory);
+        let downstream = Some(&mut *output);
+        self.convolution.backward(Backward { weights, pass, values, upstream: input, downstream, memory });
         if self.bias {
             let bias = &weights.parameters[self.weight_len..];
             output.chunks_exact_mut(self.channels).for_each(|pixel| add(pixel, bias));
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, pass, upstream, downstream, memory, .. }: Backward) {
         match downstream {
-            Some(downstream) => self.convolution.forward(weights, pass, upstream, downstream, memory),
+            Some(output) => {
+                self.convolution.forward(Forward { weights, pass, input: upstream, output, memory })
+            }
             None => self.convolution.keep(pass, upstream, memory.tape),
         }
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         if self.bias {
             let sum = &mut memory.scratch[..self.channels];
@@ -146,17 +141,15 @@ impl Layer for ConvTranspose2d {
                 *norm = squared_norm(sum);
             }
         }
-        self.convolution.squared_norms(pass, upstream, input, weight_norms, memory);
+        let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
+        self.convolution.squared_norms(exchanged, weight_norms);
     }
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         let (weight, bias) = gradient.split_at_mut(self.weight_len);
         if self.bias {
@@ -167,6 +160,7 @@ impl Layer for ConvTranspose2d {
                     .for_each(|pixel| add_scaled(bias, factors.at(1, example), pixel));
             }
         }
-        self.convolution.accumulate(pass, upstream, input, factors, weight, memory);
+        let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
+        self.convolution.accumulate(exchanged, factors, weight);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel::channels::{strip, strips};
 use crate::kernel::elementwise::squared_norm;
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Tensor};
 use crate::layers::kept::Kept;
 use crate::layers::pixel_bias;
 use crate::layers::window::Window;
@@ -182,7 +182,7 @@ impl Layer for DepthwiseConv2d {
         pass.batch * self.block(pass)
     }
 
-    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { weights, input, output, .. }: Forward) {
         let (weight, bias) = weights.parameters.split_at(self.weight_len());
         let examples =
             input.chunks_exact(self.window.input_len()).zip(output.chunks_exact_mut(self.output_len()));
@@ -191,15 +191,7 @@ impl Layer for DepthwiseConv2d {
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         downstream.fill(0.0);
         let weight = &weights.parameters[..self.weight_len()];
@@ -211,7 +203,7 @@ impl Layer for DepthwiseConv2d {
         }
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         let examples =
             input.chunks_exact(self.window.input_len()).zip(upstream.chunks_exact(self.output_len()));
@@ -229,12 +221,9 @@ impl Layer for DepthwiseConv2d {
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         if pass.purpose == Purpose::PerExample {
             let (block, weight_len) = (self.block(pass), self.weight_len());

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::initialise::SplitMix;
-use crate::layer::{Layer, Memory, Pass, Purpose, Values, Weights};
+use crate::layer::{Backward, Forward, Layer, Pass, Purpose};
 use crate::layers::Context;
 use crate::shape::Shape;
 use multiversion::multiversion;
@@ -76,7 +76,7 @@ impl Layer for Dropout {
         self.shape
     }
 
-    fn forward(&self, _weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { pass, input, output, .. }: Forward) {
         if pass.purpose == Purpose::Evaluate {
             output.copy_from_slice(input);
         } else {
@@ -84,15 +84,7 @@ impl Layer for Dropout {
         }
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { pass, upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             self.apply(pass, upstream, downstream);
         }

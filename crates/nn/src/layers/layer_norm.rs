@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{dot, squared_norm, sum};
-use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Tensor, Weights};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::layers::kept::Kept;
@@ -98,7 +98,7 @@ impl Layer for LayerNorm {
         2 * self.features
     }
 
-    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, input, output, memory, .. }: Forward) {
         let features = self.features;
         let rows = input.chunks_exact(features).zip(output.chunks_exact_mut(features));
         for (index, (input, output)) in rows.enumerate() {
@@ -122,15 +122,7 @@ impl Layer for LayerNorm {
     }
 
     /// With `x̂ = (x - mean) / deviation` and `h = scale · g`: `(h - mean(h) - x̂ · mean(h · x̂)) / deviation`.
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, values, upstream, downstream, memory, .. }: Backward) {
         let features = self.features;
         let mut downstream = downstream.map(|downstream| downstream.chunks_exact_mut(features));
         let examples = values
@@ -157,26 +149,11 @@ impl Layer for LayerNorm {
         }
     }
 
-    fn squared_norms(
-        &self,
-        pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        norms: &mut [f32],
-        memory: Memory,
-    ) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 
-    fn accumulate(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        factors: Factors,
-        gradient: &mut [f32],
-        memory: Memory,
-    ) {
+    fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {
         self.kept(memory.tape).accumulate(factors, gradient);
     }
 }

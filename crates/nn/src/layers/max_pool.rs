@@ -1,7 +1,7 @@
 //! The largest value under a sliding window.
 
 use crate::error::Result;
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layer::{Backward, Forward, Layer, Values};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
@@ -38,19 +38,11 @@ impl Layer for MaxPool {
         true
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         forward(&self.window, input, output);
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { values, upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             downstream.fill(0.0);
             backward(&self.window, values, upstream, downstream);

@@ -4,7 +4,7 @@ use crate::kernel::elementwise::{add, squared_norm};
 use crate::kernel::line::{lines, lines_mut};
 use crate::kernel::winograd::Winograd;
 use crate::kernel::{LANES, Line};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Tensor};
 use crate::layers::kept::Kept;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
@@ -121,7 +121,7 @@ impl Layer for WinogradConv2d {
         (self.winograd.scratch_len() * LANES).max(gram).max(self.outputs)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let scratch = self.scratch(memory.scratch);
         self.winograd.forward(lines(weights.prepared), input, pass.batch, output, scratch);
         if self.bias {
@@ -130,21 +130,13 @@ impl Layer for WinogradConv2d {
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, pass, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let scratch = self.scratch(memory.scratch);
         self.winograd.backward_input(lines(weights.prepared), upstream, pass.batch, downstream, scratch);
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         for example in 0..pass.batch {
             let pixels = &upstream[example * self.output_len()..][..self.output_len()];
@@ -169,12 +161,9 @@ impl Layer for WinogradConv2d {
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         if self.keeps(pass) {
             let (block, weight_len, bias_len) = (self.kept_len(), self.weight_len(), self.bias_len());

@@ -6,6 +6,7 @@ pub mod atomic_file;
 mod blocks;
 pub mod buffer;
 pub mod config;
+pub mod custom;
 pub mod engine;
 pub mod error;
 pub mod examples;
@@ -26,6 +27,7 @@ pub mod weights;
 mod worker;
 mod workspace;
 
+pub use custom::CustomLayer;
 pub use engine::{Engine, Options, Outcome};
 pub use error::{Error, Result};
 pub use examples::{Batch, Examples, Target};

@@ -1,5 +1,6 @@
 //! What a layer is: a map from a batch of examples to a batch of examples, and the gradients of every single one.
 
+use crate::relevance::Rule;
 use crate::shape::Shape;
 use std::ops::Range;
 
@@ -258,6 +259,16 @@ pub trait Layer: Send + Sync {
 
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
     fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}
+
+    /// How relevance goes back through the layer; `None` if there is no rule for it.
+    fn relevance(&self) -> Option<Rule> {
+        None
+    }
+
+    /// The axis of a tensor's [sizes](Tensor::sizes) that counts the layer's output channels, which own its values.
+    fn output_axis(&self, _tensor: &Tensor) -> usize {
+        0
+    }
 
     /// A way to sums of limited gradients that does not write gradients out, if the layer has one.
     fn limited_sum(&self) -> Option<&dyn LimitedSum> {

@@ -111,7 +111,7 @@ fn its_gradient_agrees_with_finite_differences() {
 fn what_it_refuses_and_what_it_lacks_is_reported() {
     let refused = Network::new(Shape::image(1, 2, 2), &[parabola().into()]).err().unwrap().to_string();
     assert!(refused.contains("parabola") && refused.contains("it takes a vector"), "{refused}");
-    // Nothing is known of its relevance.
+    // It says nothing of its relevance.
     let network = std::sync::Arc::new(Network::new(Shape::Vector(5), &layers()).unwrap());
     let refused = Propagation::new(network, 0.0).err().unwrap().to_string();
     assert!(refused.contains("own") && refused.contains("parabola"), "{refused}");

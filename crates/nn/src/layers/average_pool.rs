@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
+use crate::relevance::Rule;
 use crate::shape::Shape;
 use multiversion::multiversion;
 
@@ -39,6 +40,10 @@ impl Layer for AveragePool {
             downstream.fill(0.0);
             backward(&self.window, upstream, downstream);
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
 use crate::limits;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
@@ -355,5 +356,9 @@ impl Layer for Conv2d {
         if self.bias {
             pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
     }
 }

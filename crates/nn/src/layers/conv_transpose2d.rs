@@ -6,6 +6,7 @@ use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, 
 use crate::layers::Context;
 use crate::layers::conv2d::Conv2d;
 use crate::layers::window::{Extent, Window};
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// Transposed convolution with stride, padding and output padding.
@@ -162,5 +163,14 @@ impl Layer for ConvTranspose2d {
         }
         let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
         self.convolution.accumulate(exchanged, factors, weight);
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
+    }
+
+    /// PyTorch lists the outputs of the weights second.
+    fn output_axis(&self, tensor: &Tensor) -> usize {
+        usize::from(tensor.sizes.len() > 1)
     }
 }

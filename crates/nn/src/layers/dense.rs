@@ -7,6 +7,7 @@ use crate::kernel::matrix::{Matrix, product};
 use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, LimitedSum, Pass, Tensor};
 use crate::layers::Context;
 use crate::layers::gram::guarded;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// A matrix and, if wanted, a bias; `W` is stored row by row, one row for each output, as PyTorch does.
@@ -170,6 +171,10 @@ impl Layer for Dense {
 
     fn limited_sum(&self) -> Option<&dyn LimitedSum> {
         (self.steps == 1).then_some(self)
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, 
 use crate::layers::kept::Kept;
 use crate::layers::pixel_bias;
 use crate::layers::window::Window;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 use multiversion::multiversion;
 use std::ops::Range;
@@ -240,5 +241,9 @@ impl Layer for DepthwiseConv2d {
         if self.bias {
             pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
     }
 }

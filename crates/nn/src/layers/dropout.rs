@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::initialise::SplitMix;
 use crate::layer::{Backward, Forward, Layer, Pass, Purpose};
 use crate::layers::Context;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 use multiversion::multiversion;
 
@@ -88,5 +89,10 @@ impl Layer for Dropout {
         if let Some(downstream) = downstream {
             self.apply(pass, upstream, downstream);
         }
+    }
+
+    /// Nothing is dropped outside of training.
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Through)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// Writes the values in PyTorch's order, channels first, so that the weights of the layer behind it are PyTorch's.
@@ -51,5 +52,9 @@ impl Layer for Flatten {
         for (upstream, downstream) in upstream.chunks_exact(len).zip(downstream.chunks_exact_mut(len)) {
             transpose(upstream, self.channels, self.pixels, downstream);
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Moved)
     }
 }

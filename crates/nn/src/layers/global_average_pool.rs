@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::kernel::elementwise::{add, scale_into};
 use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// One value for every channel.
@@ -50,5 +51,9 @@ impl Layer for GlobalAveragePool {
                 scale_into(pixel, 1.0 / self.pixels as f32, upstream);
             }
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
     }
 }

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::layer::{Backward, Forward, Layer, Values};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
+use crate::relevance::Rule;
 use crate::shape::Shape;
 use multiversion::multiversion;
 
@@ -47,6 +48,10 @@ impl Layer for MaxPool {
             downstream.fill(0.0);
             backward(&self.window, values, upstream, downstream);
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Moved)
     }
 }
 

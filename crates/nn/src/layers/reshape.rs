@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::limits;
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// Keeps the values in PyTorch's order, channels first, as `view` does there; inside, channels lie side by side, so
@@ -80,5 +81,9 @@ impl Layer for Reshape {
                 downstream[source as usize] = *upstream;
             }
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Moved)
     }
 }

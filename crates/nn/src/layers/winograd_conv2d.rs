@@ -8,6 +8,7 @@ use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, 
 use crate::layers::kept::Kept;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
+use crate::relevance::Rule;
 use crate::shape::Shape;
 
 /// The same layer as [`Conv2d`](crate::layers::conv2d::Conv2d), for the windows that Winograd's algorithm serves.
@@ -176,5 +177,9 @@ impl Layer for WinogradConv2d {
         if self.bias {
             pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
         }
+    }
+
+    fn relevance(&self) -> Option<Rule> {
+        Some(Rule::Proportional)
     }
 }

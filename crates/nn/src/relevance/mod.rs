@@ -18,6 +18,7 @@ mod rule;
 mod walk;
 
 pub use neurons::Neurons;
+pub use rule::Rule;
 
 use crate::buffer::{Buffer, buffer};
 use crate::error::{Error, Result};
@@ -27,7 +28,7 @@ use crate::network::{Network, Operation};
 use crate::plan::Plan;
 use crate::workspace::Step;
 use rayon::prelude::*;
-use rule::Rule;
+use rule::rule_of;
 use std::ops::Range;
 use std::sync::Arc;
 use walk::Walk;
@@ -66,7 +67,7 @@ impl Propagation {
                 "relevance: a stabiliser of {stabiliser} is not a finite number of at least zero"
             )));
         }
-        let rules = network.nodes().iter().map(Rule::of).collect::<Result<_>>()?;
+        let rules = network.nodes().iter().map(rule_of).collect::<Result<_>>()?;
         // Values before and after an activation are both needed: no buffer may serve for two.
         let plan = Plan::new(&network, false, true);
         Ok(Propagation { neurons: Neurons::new(&network), plan, rules, stabiliser, network })

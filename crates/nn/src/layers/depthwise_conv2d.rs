@@ -2,13 +2,13 @@
 
 use crate::kernel::channels::{strip, strips};
 use crate::kernel::elementwise::squared_norm;
+use crate::kernel::instructions::vectorised;
 use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Tensor};
 use crate::layers::kept::Kept;
 use crate::layers::pixel_bias;
 use crate::layers::window::Window;
 use crate::relevance::Rule;
 use crate::shape::Shape;
-use multiversion::multiversion;
 use std::ops::Range;
 
 /// A convolution with as many groups as channels. Weights are stored height, width, channel.
@@ -45,9 +45,10 @@ fn meets(tap: usize, stride: usize, padding: usize, size: usize, count: usize) -
     first..end.min(count)
 }
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn forward(window: &Window, weight: &[f32], bias: Option<&[f32]>, input: &[f32], output: &mut [f32]) {
-    strips!(window.channels, forward_of(window, weight, bias, input, output));
+vectorised! {
+    fn forward(window: &Window, weight: &[f32], bias: Option<&[f32]>, input: &[f32], output: &mut [f32]) {
+        strips!(window.channels, forward_of(window, weight, bias, input, output));
+    }
 }
 
 #[inline(always)]
@@ -83,10 +84,11 @@ fn forward_of<const LANES: usize>(
     }
 }
 
-/// Adds `weight · upstream` to every pixel under each window.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn backward(window: &Window, weight: &[f32], upstream: &[f32], downstream: &mut [f32]) {
-    strips!(window.channels, backward_of(window, weight, upstream, downstream));
+vectorised! {
+    /// Adds `weight · upstream` to every pixel under each window.
+    fn backward(window: &Window, weight: &[f32], upstream: &[f32], downstream: &mut [f32]) {
+        strips!(window.channels, backward_of(window, weight, upstream, downstream));
+    }
 }
 
 #[inline(always)]
@@ -119,10 +121,11 @@ fn backward_of<const LANES: usize>(
     }
 }
 
-/// Adds `factor` times one example's weight gradient.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn weight_gradient(window: &Window, input: &[f32], upstream: &[f32], factor: f32, gradient: &mut [f32]) {
-    strips!(window.channels, weight_gradient_of(window, input, upstream, factor, gradient));
+vectorised! {
+    /// Adds `factor` times one example's weight gradient.
+    fn weight_gradient(window: &Window, input: &[f32], upstream: &[f32], factor: f32, gradient: &mut [f32]) {
+        strips!(window.channels, weight_gradient_of(window, input, upstream, factor, gradient));
+    }
 }
 
 #[inline(always)]

@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{dot, squared_norm, sum};
+use crate::kernel::instructions::vectorised;
 use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Tensor, Weights};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::layers::kept::Kept;
 use crate::shape::Shape;
-use multiversion::multiversion;
 
 /// Normalises over the features of a vector, or of every step of a sequence.
 ///
@@ -49,30 +49,31 @@ impl LayerNorm {
     }
 }
 
-/// Adds one row's part to the gradients of scale and shift, and leaves the normalised row and the scaled gradient.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn gradients(
-    row: &[f32],
-    upstream: &[f32],
-    statistics: (f32, f32),
-    scale: Option<&[f32]>,
-    kept: &mut [f32],
-    scratch: &mut [f32],
-) {
-    let features = row.len();
-    let upstream = &upstream[..features];
-    let (scales, shifts) = kept.split_at_mut(features);
-    let (normal, scaled) = scratch.split_at_mut(features);
-    let (shifts, scaled) = (&mut shifts[..features], &mut scaled[..features]);
-    for index in 0..features {
-        normal[index] = (row[index] - statistics.0) * statistics.1;
-        scales[index] += upstream[index] * normal[index];
-        shifts[index] += upstream[index];
-        scaled[index] = upstream[index];
-    }
-    if let Some(scale) = scale {
-        for (scaled, scale) in scaled.iter_mut().zip(scale) {
-            *scaled *= scale;
+vectorised! {
+    /// Adds one row's part to the gradients of scale and shift, and leaves the normalised row and the scaled gradient.
+    fn gradients(
+        row: &[f32],
+        upstream: &[f32],
+        statistics: (f32, f32),
+        scale: Option<&[f32]>,
+        kept: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let features = row.len();
+        let upstream = &upstream[..features];
+        let (scales, shifts) = kept.split_at_mut(features);
+        let (normal, scaled) = scratch.split_at_mut(features);
+        let (shifts, scaled) = (&mut shifts[..features], &mut scaled[..features]);
+        for index in 0..features {
+            normal[index] = (row[index] - statistics.0) * statistics.1;
+            scales[index] += upstream[index] * normal[index];
+            shifts[index] += upstream[index];
+            scaled[index] = upstream[index];
+        }
+        if let Some(scale) = scale {
+            for (scaled, scale) in scaled.iter_mut().zip(scale) {
+                *scaled *= scale;
+            }
         }
     }
 }

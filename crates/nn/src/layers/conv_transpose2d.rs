@@ -1,10 +1,11 @@
 //! Transposed convolution: the backward pass of a convolution, used forwards.
 
 use crate::error::Result;
-use crate::kernel::elementwise::{add, add_scaled, squared_norm};
+use crate::kernel::elementwise::add;
 use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor, Values};
 use crate::layers::Context;
 use crate::layers::conv2d::Conv2d;
+use crate::layers::pixel_bias;
 use crate::layers::window::{Extent, Window};
 use crate::relevance::Rule;
 use crate::shape::Shape;
@@ -137,9 +138,7 @@ impl Layer for ConvTranspose2d {
         if self.bias {
             let sum = &mut memory.scratch[..self.channels];
             for (norm, upstream) in bias_norms.iter_mut().zip(upstream.chunks_exact(self.shape.len())) {
-                sum.fill(0.0);
-                upstream.chunks_exact(self.channels).for_each(|pixel| add(sum, pixel));
-                *norm = squared_norm(sum);
+                *norm = pixel_bias::example_gradient(upstream, sum);
             }
         }
         let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
@@ -154,12 +153,7 @@ impl Layer for ConvTranspose2d {
     ) {
         let (weight, bias) = gradient.split_at_mut(self.weight_len);
         if self.bias {
-            for example in factors.examples() {
-                let upstream = &upstream[example * self.shape.len()..][..self.shape.len()];
-                upstream
-                    .chunks_exact(self.channels)
-                    .for_each(|pixel| add_scaled(bias, factors.at(1, example), pixel));
-            }
+            pixel_bias::accumulate(upstream, self.shape.len(), factors, bias);
         }
         let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
         self.convolution.accumulate(exchanged, factors, weight);

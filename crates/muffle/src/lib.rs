@@ -35,7 +35,6 @@ pub mod attack;
 pub mod audit;
 pub mod bench;
 pub mod clip;
-pub mod data;
 pub mod experiment;
 pub mod mechanism;
 pub mod methods;
@@ -52,6 +51,7 @@ mod state;
 pub mod statistics;
 pub mod train;
 
+pub use muffle_data as data;
 pub use muffle_nn::atomic_file;
 pub use state::{State, StateError};
 

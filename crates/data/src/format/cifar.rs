@@ -3,7 +3,7 @@
 //! # Source
 //! Krizhevsky 2009, "Learning Multiple Layers of Features from Tiny Images"; the data set's page, "Binary version".
 
-use crate::data::error::{DataError, Result};
+use crate::error::{DataError, Result};
 
 /// Height and width of an image.
 pub const SIDE: usize = 32;
@@ -51,7 +51,7 @@ pub fn records(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives_cases;
+    use crate::mutation::survives_cases;
 
     const TEN: Labels = Labels { bytes: 1, classes: 10 };
 

@@ -3,8 +3,8 @@
 //! # Source
 //! MathWorks, "MAT-File Format", section "Level 5 MAT-File Format".
 
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
+use crate::error::{DataError, Result};
+use crate::limits;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
@@ -192,7 +192,7 @@ impl<'a> Input<'a> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
     use flate2::{Compression, write::ZlibEncoder};
     use std::io::Write;
 

@@ -2,11 +2,11 @@
 
 use super::table::{Column, Rows, width};
 use super::{csv, images, npz, parquet, partition};
-use crate::data::dataset::{Dataset, Records, Split, Visibility};
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
-use crate::data::open;
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Records, Split, Visibility};
+use crate::error::{DataError, Result};
+use crate::limits;
+use crate::open;
+use crate::scaling::Scaling;
 use muffle_nn::shape::Shape;
 use serde::Deserialize;
 use std::path::Path;
@@ -331,9 +331,9 @@ fn highest(split: &Split) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::format::npy::tests::file as npy;
-    use crate::data::own::images::tests::picture;
-    use crate::data::own::npz::tests::archive;
+    use crate::format::npy::tests::file as npy;
+    use crate::own::images::tests::picture;
+    use crate::own::npz::tests::archive;
     use muffle_nn::examples::Examples;
 
     const TABLE: &str = r#"
@@ -385,7 +385,7 @@ mod tests {
         let weights: Vec<Option<f64>> =
             (0..40).map(|row| if row % 3 == 0 { None } else { Some(f64::from(row) / 64.0) }).collect();
         let kinds: Vec<&str> = (0..40).map(|row| if row % 2 == 0 { "a" } else { "b" }).collect();
-        let parquet = crate::data::own::parquet::tests::file(Compression::SNAPPY, &ages, &weights, &kinds);
+        let parquet = crate::own::parquet::tests::file(Compression::SNAPPY, &ages, &weights, &kinds);
         let mut csv = "age,weight,kind\n".to_string();
         for row in 0..40 {
             let weight = weights[row].map_or(String::new(), |weight| weight.to_string());

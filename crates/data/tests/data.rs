@@ -1,8 +1,8 @@
 //! Data sets as a training run uses them: the built-in one always, the others where `MUFFLE_DATA` has them.
 
-use muffle::data::registry::{ENTRIES, entry};
-use muffle::data::{Augmentation, Dataset, Scaling, Search, Split, Views, Visibility, load};
-use muffle::data::{Records, locate::Found};
+use muffle_data::registry::{ENTRIES, entry};
+use muffle_data::{Augmentation, Dataset, Scaling, Search, Split, Views, Visibility, load};
+use muffle_data::{Records, locate::Found};
 use muffle_nn::{Examples, Shape, Target};
 use std::sync::LazyLock;
 

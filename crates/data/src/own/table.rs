@@ -3,9 +3,9 @@
 //! Everything that turns a cell into inputs is declared before the table is read. A minimum, a mean or the list of
 //! categories taken from private rows would be a release without a price.
 
-use crate::data::dataset::{Records, Split};
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
+use crate::dataset::{Records, Split};
+use crate::error::{DataError, Result};
+use crate::limits;
 use serde::{Deserialize, Serialize};
 
 /// One column and how it becomes inputs.

@@ -140,8 +140,8 @@ fn verify(entry: &Entry, name: &str, path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::registry::{Archive, Official};
-    use crate::data::sets::{cifar10, fashion_mnist};
+    use crate::registry::{Archive, Official};
+    use crate::sets::{cifar10, fashion_mnist};
     use flate2::{Compression, write::GzEncoder};
     use std::collections::HashMap;
     use std::io::{BufRead, BufReader};
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn official_addresses_are_https_and_name_known_files() {
-        for entry in super::super::registry::ENTRIES {
+        for entry in crate::registry::ENTRIES {
             for url in entry.downloads {
                 assert!(url.starts_with("https://"), "{url}");
                 let name = url.rsplit('/').next().unwrap();

@@ -7,11 +7,11 @@
 //! official one.
 
 use super::{cifar10, finish, svhn};
-use crate::data::dataset::{Dataset, Records, Split};
-use crate::data::error::Result;
-use crate::data::own::images::grey;
-use crate::data::registry::Entry;
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Records, Split};
+use crate::error::Result;
+use crate::own::images::grey;
+use crate::registry::Entry;
+use crate::scaling::Scaling;
 use muffle_nn::shape::Shape;
 use rayon::prelude::*;
 
@@ -56,8 +56,8 @@ fn images(pixels: &[u8], shape: Shape) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::format::mat::tests::{array, file};
-    use crate::data::registry::Content;
+    use crate::format::mat::tests::{array, file};
+    use crate::registry::Content;
 
     /// Six files of one record, of one colour each.
     fn cifar(colour: [u8; 3]) -> Vec<Content> {

@@ -3,8 +3,8 @@
 //! Renditions differ in their compression, so contents are compared, not gzip files.
 
 use super::load_idx;
-use crate::data::registry::{Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::registry::{Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {

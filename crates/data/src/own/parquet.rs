@@ -1,8 +1,8 @@
 //! Tables as Parquet, read record by record.
 
 use super::csv::{Row, column};
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
+use crate::error::{DataError, Result};
+use crate::limits;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
@@ -114,7 +114,7 @@ fn text(field: &Field) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::data::mutation::survives_cases;
+    use crate::mutation::survives_cases;
     use ::parquet::basic::Compression;
     use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
     use ::parquet::file::properties::WriterProperties;

@@ -1,9 +1,9 @@
 //! Tables as CSV, plain or compressed, with a header line.
 
 use super::table::Rows;
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
-use crate::data::open;
+use crate::error::{DataError, Result};
+use crate::limits;
+use crate::open;
 use ::csv::{Position, ReaderBuilder, StringRecord};
 use std::io::Read;
 use std::path::Path;
@@ -106,7 +106,7 @@ pub(super) fn push(rows: &mut Rows<'_>, row: &Row<'_>, columns: usize) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
 
     fn read(text: &str, wanted: &[&str]) -> Result<Vec<Vec<String>>> {
         let mut read = Vec::new();

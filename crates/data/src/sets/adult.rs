@@ -4,12 +4,12 @@
 //! ranges that contain every value the questionnaire allows.
 
 use super::{exactly, finish, names};
-use crate::data::dataset::{Dataset, Split};
-use crate::data::error::Result;
-use crate::data::own::csv::lines;
-use crate::data::own::table::{Column, Rows};
-use crate::data::registry::{Content, Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Split};
+use crate::error::Result;
+use crate::own::csv::lines;
+use crate::own::table::{Column, Rows};
+use crate::registry::{Content, Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -102,9 +102,9 @@ fn split(content: &Content) -> Result<Split> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::dataset::Records;
-    use crate::data::mutation::survives;
-    use crate::data::own::table::width;
+    use crate::dataset::Records;
+    use crate::mutation::survives;
+    use crate::own::table::width;
 
     // The first line of adult.data, and one with unknowns in the manner of adult.test.
     const TRAIN: &str = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, \

@@ -1,8 +1,8 @@
 //! MNIST, built into the binary so that a first run needs no download.
 
 use super::load_idx;
-use crate::data::registry::{Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::registry::{Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -50,8 +50,8 @@ static FILES: [Official; 4] = [
 ];
 
 static BUILT_IN: [&[u8]; 4] = [
-    include_bytes!("../../../data/mnist/train-images-idx3-ubyte.gz"),
-    include_bytes!("../../../data/mnist/train-labels-idx1-ubyte.gz"),
-    include_bytes!("../../../data/mnist/t10k-images-idx3-ubyte.gz"),
-    include_bytes!("../../../data/mnist/t10k-labels-idx1-ubyte.gz"),
+    include_bytes!("../../mnist/train-images-idx3-ubyte.gz"),
+    include_bytes!("../../mnist/train-labels-idx1-ubyte.gz"),
+    include_bytes!("../../mnist/t10k-images-idx3-ubyte.gz"),
+    include_bytes!("../../mnist/t10k-labels-idx1-ubyte.gz"),
 ];

@@ -1,11 +1,11 @@
 //! Optical digits of the UCI repository: 8 by 8 counts from 0 to 16.
 
 use super::{exactly, finish, names};
-use crate::data::dataset::{Dataset, Records, Split};
-use crate::data::error::{DataError, Result};
-use crate::data::own::csv::lines;
-use crate::data::registry::{Content, Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Records, Split};
+use crate::error::{DataError, Result};
+use crate::own::csv::lines;
+use crate::registry::{Content, Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -70,7 +70,7 @@ fn split(content: &Content) -> Result<Split> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
 
     fn content(lines: &[(u32, u32)]) -> Content {
         let line = |(ink, label): &(u32, u32)| format!("{}{label}\n", format!("{ink},").repeat(64));

@@ -3,8 +3,8 @@
 //! # Source
 //! NumPy documentation, `numpy.lib.format`, versions 1.0 to 3.0.
 
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
+use crate::error::{DataError, Result};
+use crate::limits;
 
 /// Values of an array.
 #[derive(Debug, PartialEq)]
@@ -142,7 +142,7 @@ fn parse(header: &str) -> std::result::Result<(Kind, Vec<usize>), String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
 
     /// A file of version 1.0, padded as NumPy pads it.
     pub(crate) fn file(kind: &str, shape: &str, body: &[u8]) -> Vec<u8> {

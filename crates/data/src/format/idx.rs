@@ -3,7 +3,7 @@
 //! # Source
 //! LeCun, Cortes, Burges, "The MNIST database of handwritten digits", section "File formats".
 
-use crate::data::error::{DataError, Result};
+use crate::error::{DataError, Result};
 
 /// Images of one size, grey.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ fn body(file: &str, mut bytes: Vec<u8>, start: usize, sizes: &[usize]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
 
     fn file(magic: u32, sizes: &[u32], body: &[u8]) -> Vec<u8> {
         let words = [&[magic], sizes].concat();

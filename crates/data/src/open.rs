@@ -65,7 +65,7 @@ pub fn contents(file: &str, stream: impl Read, limit: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
     use flate2::{Compression, write::GzEncoder};
     use lzma_rust2::{XzOptions, XzWriter};
     use std::io::Write;

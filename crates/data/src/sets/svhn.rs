@@ -1,11 +1,11 @@
 //! SVHN: cropped house numbers from street views.
 
 use super::{exactly, finish, names};
-use crate::data::dataset::{Dataset, Records, Split};
-use crate::data::error::{DataError, Result};
-use crate::data::format::mat::{Array, arrays};
-use crate::data::registry::{Content, Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Records, Split};
+use crate::error::{DataError, Result};
+use crate::format::mat::{Array, arrays};
+use crate::registry::{Content, Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -89,8 +89,8 @@ fn split(content: &Content) -> Result<Split> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::format::mat::tests::{array, file};
-    use crate::data::mutation::survives_cases;
+    use crate::format::mat::tests::{array, file};
+    use crate::mutation::survives_cases;
 
     fn content(images: u32, digits: &[u8], compressed: bool) -> Content {
         let count = images as usize;

@@ -1,10 +1,10 @@
 //! Arrays as NumPy saves them: `x_train`, `y_train`, `x_test`, `y_test` in one `.npz`.
 
-use crate::data::dataset::{Records, Split};
-use crate::data::error::{DataError, Result};
-use crate::data::format::npy::{self, Array, Values};
-use crate::data::limits;
-use crate::data::open;
+use crate::dataset::{Records, Split};
+use crate::error::{DataError, Result};
+use crate::format::npy::{self, Array, Values};
+use crate::limits;
+use crate::open;
 use muffle_nn::shape::Shape;
 use serde::{Deserialize, Serialize};
 use std::io::{Cursor, Read, Seek};
@@ -154,8 +154,8 @@ fn arrange<T: Copy>(values: Vec<T>, input: Shape, layout: Layout) -> Vec<T> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::data::format::npy::tests::file as npy;
-    use crate::data::mutation::survives;
+    use crate::format::npy::tests::file as npy;
+    use crate::mutation::survives;
     use std::io::Write;
     use zip::write::SimpleFileOptions;
 

@@ -5,7 +5,7 @@
 //! test split by a hash of itself, whatever the other records are.
 //!
 //! ```
-//! use muffle::data::{Search, load};
+//! use muffle_data::{Search, load};
 //! use muffle_nn::Examples;
 //!
 //! let dataset = load("mnist", &Search::new(None))?;
@@ -13,7 +13,7 @@
 //! let mut input = vec![0.0; dataset.input().len()];
 //! batch.read(0, &mut input);
 //! assert_eq!(batch.len(), 3);
-//! # Ok::<(), muffle::data::DataError>(())
+//! # Ok::<(), muffle_data::DataError>(())
 //! ```
 
 pub mod augment;

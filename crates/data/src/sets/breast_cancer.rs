@@ -4,13 +4,13 @@
 //! summary that the published description prints.
 
 use super::{exactly, finish, names};
-use crate::data::dataset::Dataset;
-use crate::data::error::{DataError, Result};
-use crate::data::own::csv::lines;
-use crate::data::own::partition::is_test;
-use crate::data::own::table::{Column, Rows};
-use crate::data::registry::{Content, Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::dataset::Dataset;
+use crate::error::{DataError, Result};
+use crate::own::csv::lines;
+use crate::own::partition::is_test;
+use crate::own::table::{Column, Rows};
+use crate::registry::{Content, Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -98,7 +98,7 @@ fn load(entry: &Entry, contents: Vec<Content>) -> Result<Dataset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives_cases;
+    use crate::mutation::survives_cases;
 
     fn file() -> Vec<u8> {
         let line = |row: usize| format!("\n{}{}", format!("0.{row},").repeat(30), row % 2);

@@ -228,8 +228,8 @@ pub(crate) fn untar(name: &str, compressed: &[u8], files: &[Official]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::mutation::survives_cases;
-    use crate::data::sets::cifar10;
+    use crate::mutation::survives_cases;
+    use crate::sets::cifar10;
     use flate2::{Compression, write::GzEncoder};
     use lzma_rust2::{XzOptions, XzWriter};
     use std::io::Write;

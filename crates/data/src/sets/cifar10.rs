@@ -1,11 +1,11 @@
 //! CIFAR-10: small colour photographs of ten kinds.
 
 use super::{finish, names};
-use crate::data::dataset::{Dataset, Records, Split};
-use crate::data::error::Result;
-use crate::data::format::cifar::{Labels, records};
-use crate::data::registry::{Archive, Content, Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Records, Split};
+use crate::error::Result;
+use crate::format::cifar::{Labels, records};
+use crate::registry::{Archive, Content, Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {

@@ -5,11 +5,11 @@
 
 use super::cifar10::split;
 use super::{exactly, finish, names};
-use crate::data::dataset::{Dataset, Split};
-use crate::data::error::{DataError, Result};
-use crate::data::format::cifar::Labels;
-use crate::data::registry::{Archive, Content, Entry, Official};
-use crate::data::scaling::Scaling;
+use crate::dataset::{Dataset, Split};
+use crate::error::{DataError, Result};
+use crate::format::cifar::Labels;
+use crate::registry::{Archive, Content, Entry, Official};
+use crate::scaling::Scaling;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {

@@ -4,10 +4,10 @@
 //! image's pixels.
 
 use super::partition::is_test;
-use crate::data::dataset::{Records, Split};
-use crate::data::error::{DataError, Result};
-use crate::data::limits;
-use crate::data::open;
+use crate::dataset::{Records, Split};
+use crate::error::{DataError, Result};
+use crate::limits;
+use crate::open;
 use ::image::imageops::FilterType;
 use ::image::{DynamicImage, ImageReader, Limits, RgbImage};
 use muffle_nn::shape::Shape;
@@ -238,7 +238,7 @@ fn resized(image: &DynamicImage, [height, width]: [usize; 2]) -> DynamicImage {
 ///
 /// # Panics
 /// If the shape is not that of an image of three channels with as many values.
-pub(in crate::data) fn grey(pixels: &[u8], shape: Shape, size: [usize; 2]) -> Vec<u8> {
+pub(crate) fn grey(pixels: &[u8], shape: Shape, size: [usize; 2]) -> Vec<u8> {
     let image = match shape {
         Shape::Image { height, width, channels: 3 } => {
             RgbImage::from_raw(width as u32, height as u32, pixels.to_vec())
@@ -252,7 +252,7 @@ pub(in crate::data) fn grey(pixels: &[u8], shape: Shape, size: [usize; 2]) -> Ve
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::data::mutation::survives;
+    use crate::mutation::survives;
     use ::image::{GrayImage, ImageFormat, Rgb};
 
     /// An image of one colour.

@@ -28,6 +28,7 @@ pub mod locate;
 mod mutation;
 pub mod open;
 pub mod own;
+mod picture;
 pub mod registry;
 pub mod scaling;
 pub mod sets;

@@ -332,7 +332,7 @@ fn highest(split: &Split) -> usize {
 mod tests {
     use super::*;
     use crate::format::npy::tests::file as npy;
-    use crate::own::images::tests::picture;
+    use crate::own::decoder::tests::portable;
     use crate::own::npz::tests::archive;
     use muffle_nn::examples::Examples;
 
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn folders_and_arrays_need_no_description() {
-        let image = |level: u8| picture(::image::ImageFormat::Png, 2, 2, [level; 3]);
+        let image = |level: u8| portable(2, 2, [level; 3]);
         let folder_files =
             [("train/a/1.png", image(0)), ("train/b/1.png", image(255)), ("test/a/1.png", image(9))];
         let folder_files: Vec<(&str, &[u8])> =

@@ -1,6 +1,7 @@
 //! The user's own data: tables, arrays and folders of images, each with a small description.
 
 pub mod csv;
+mod decoder;
 pub mod description;
 pub mod images;
 pub mod npz;

@@ -9,7 +9,7 @@
 use super::{cifar10, finish, svhn};
 use crate::dataset::{Dataset, Records, Split};
 use crate::error::Result;
-use crate::own::images::grey;
+use crate::picture::{Picture, Samples};
 use crate::registry::Entry;
 use crate::scaling::Scaling;
 use muffle_nn::shape::Shape;
@@ -49,7 +49,13 @@ fn convert(entry: &Entry, colour: &Dataset) -> Result<Dataset> {
 }
 
 fn images(pixels: &[u8], shape: Shape) -> Vec<u8> {
-    let each = |image: &[u8]| grey(image, shape, [SIDE, SIDE]);
+    let Shape::Image { height, width, channels } = shape else {
+        unreachable!("images have the shape of images")
+    };
+    let each = |image: &[u8]| {
+        let picture = Picture { height, width, channels, samples: Samples::Bytes(image.to_vec()) };
+        picture.resized([SIDE, SIDE]).into_grey()
+    };
     pixels.par_chunks_exact(shape.len()).flat_map_iter(each).collect()
 }
 

@@ -72,6 +72,17 @@ pub enum DataError {
         /// What went wrong and what to do.
         reason: String,
     },
+    /// Something that this build was made without.
+    #[error(
+        "{what}: this build was made without the feature `{feature}`; build it again with `--features {feature}`, as \
+         the muffle binary is by default"
+    )]
+    Feature {
+        /// What was asked for.
+        what: String,
+        /// The feature of the crate that does it.
+        feature: &'static str,
+    },
     /// The system refused to read or write.
     #[error("{path}: {error}", path = path.display())]
     System {

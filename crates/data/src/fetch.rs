@@ -1,16 +1,14 @@
 //! Downloads of the official files, kept only if their content is the published one.
 
 use super::checksum::md5_hex;
+use super::download;
 use super::error::{DataError, Result};
 use super::limits;
 use super::locate::{Search, check};
 use super::open;
 use super::registry::{Content, Entry};
 use std::fs::{self, File};
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use ureq::Agent;
 
 /// One file after `fetch`.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +47,7 @@ pub fn fetch(
             report(&url);
             // The name keeps its ending, by which it is decompressed for the check.
             let part = folder.join(format!(".part-{}-{name}", std::process::id()));
-            let result = download(&url, &part, most(entry, name), mirror.is_none())
+            let result = download::to_file(&url, &part, most(entry, name), mirror.is_none())
                 .and_then(|()| verify(entry, name, &part).map_err(|error| unlike(&url, error)))
                 .and_then(|()| fs::rename(&part, &path).map_err(|error| DataError::system(&path, error)));
             if result.is_err() {
@@ -86,38 +84,6 @@ fn most(entry: &Entry, name: &str) -> u64 {
     (content + content / 100 + 4096).min(limits::MAXIMUM_BYTES)
 }
 
-fn download(url: &str, part: &Path, most: u64, https: bool) -> Result<()> {
-    let failed = |reason: String| DataError::Download {
-        url: url.to_string(),
-        reason: format!("{reason}; check the connection and try again, or use --mirror"),
-    };
-    let system = |error| DataError::system(part, error);
-    let agent: Agent = Agent::config_builder()
-        .https_only(https)
-        .timeout_connect(Some(Duration::from_secs(20)))
-        .timeout_recv_response(Some(Duration::from_secs(60)))
-        .timeout_recv_body(Some(Duration::from_secs(3600)))
-        .build()
-        .into();
-    let mut response = agent.get(url).call().map_err(|error| failed(error.to_string()))?;
-    let mut body = response.body_mut().as_reader();
-    let mut file = File::create(part).map_err(system)?;
-    let (mut buffer, mut length) = (vec![0; 1 << 16], 0);
-    loop {
-        let count = body.read(&mut buffer).map_err(|error| failed(error.to_string()))?;
-        if count == 0 {
-            break;
-        }
-        length += count as u64;
-        if length > most {
-            return Err(failed(format!("more than the {most} bytes it should have")));
-        }
-        file.write_all(&buffer[..count]).map_err(system)?;
-    }
-    // Synced before the rename: a crash leaves the whole file or none.
-    file.sync_all().map_err(system)
-}
-
 /// Compares a downloaded file with what is published of it.
 fn verify(entry: &Entry, name: &str, path: &Path) -> Result<()> {
     let shown = path.display().to_string();
@@ -137,14 +103,14 @@ fn verify(entry: &Entry, name: &str, path: &Path) -> Result<()> {
     check(entry.name, official, Content { file: shown, bytes }).map(drop)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "fetch"))]
 mod tests {
     use super::*;
     use crate::registry::{Archive, Official};
     use crate::sets::{cifar10, fashion_mnist};
     use flate2::{Compression, write::GzEncoder};
     use std::collections::HashMap;
-    use std::io::{BufRead, BufReader};
+    use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
 
     /// A server on this machine that knows some paths; it lives as long as the test.
@@ -269,5 +235,17 @@ mod tests {
             }
             assert_eq!(entry.downloads.is_empty(), entry.built_in.is_some());
         }
+    }
+}
+
+#[cfg(all(test, not(feature = "fetch")))]
+mod tests_without_network {
+    #[test]
+    fn a_download_without_its_feature_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let search = super::Search::only(&[folder.path().to_path_buf()]);
+        let message =
+            super::fetch(&crate::sets::cifar10::ENTRY, &search, None, |_| ()).unwrap_err().to_string();
+        assert!(message.contains("https://") && message.contains("--features fetch"), "{message}");
     }
 }

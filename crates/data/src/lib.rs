@@ -15,10 +15,14 @@
 //! assert_eq!(batch.len(), 3);
 //! # Ok::<(), muffle_data::DataError>(())
 //! ```
+//!
+//! Features, all off by default: `parquet` and `images` read those files, `fetch` downloads published sets. Without one,
+//! what needs it is an error that names it.
 
 pub mod augment;
 pub mod checksum;
 pub mod dataset;
+mod download;
 pub mod error;
 pub mod fetch;
 pub mod format;
@@ -28,7 +32,7 @@ pub mod locate;
 mod mutation;
 pub mod open;
 pub mod own;
-mod picture;
+pub mod picture;
 pub mod registry;
 pub mod scaling;
 pub mod sets;

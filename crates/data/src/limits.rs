@@ -10,6 +10,9 @@ pub const MAXIMUM_VALUES: u64 = 2 << 30;
 /// Most values in one record: far above any image that a network here can take.
 pub const MAXIMUM_RECORD: usize = 1 << 24;
 
+/// Most pixels in a row or a column of an image.
+pub const MAXIMUM_SIDE: usize = 16_384;
+
 /// Most classes of a data set.
 pub const MAXIMUM_CLASSES: usize = 1 << 16;
 

@@ -9,7 +9,7 @@ const LUMA: [f32; 3] = [0.212_647_84, 0.715_179_2, 0.072_173_04];
 
 /// Stored samples, in the order of an image's rows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Samples {
+pub enum Samples {
     /// Of eight bits.
     Bytes(Vec<u8>),
     /// Of sixteen bits.
@@ -18,7 +18,7 @@ pub(crate) enum Samples {
 
 /// A decoded image; the samples of a pixel lie side by side.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Picture {
+pub struct Picture {
     /// Rows of pixels.
     pub height: usize,
     /// Pixels in a row.
@@ -31,7 +31,7 @@ pub(crate) struct Picture {
 
 impl Picture {
     /// The same picture in another size.
-    pub(crate) fn resized(&self, [height, width]: [usize; 2]) -> Picture {
+    pub fn resized(&self, [height, width]: [usize; 2]) -> Picture {
         let samples = match &self.samples {
             Samples::Bytes(stored) => {
                 let sums = self.sums(stored, [height, width]);
@@ -46,7 +46,7 @@ impl Picture {
     }
 
     /// The luma of each pixel; opacity is left out.
-    pub(crate) fn into_grey(self) -> Vec<u8> {
+    pub fn into_grey(self) -> Vec<u8> {
         match (self.samples, self.channels) {
             (Samples::Bytes(samples), 1) => samples,
             (Samples::Bytes(samples), 2) => samples.into_iter().step_by(2).collect(),
@@ -63,7 +63,7 @@ impl Picture {
     }
 
     /// Red, green and blue of each pixel; opacity is left out.
-    pub(crate) fn into_colour(self) -> Vec<u8> {
+    pub fn into_colour(self) -> Vec<u8> {
         let samples = match self.samples {
             Samples::Bytes(samples) => samples,
             Samples::Words(samples) => samples.into_iter().map(narrow).collect(),

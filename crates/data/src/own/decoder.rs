@@ -1,6 +1,7 @@
 //! PNG and JPEG files as pictures, within limits that hold before anything is allocated.
 
 use crate::error::{DataError, Result};
+use crate::limits::MAXIMUM_SIDE;
 use crate::picture::{Picture, Samples};
 use png::{BitDepth, Transformations};
 use std::io::Cursor;
@@ -9,8 +10,6 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// Most pixels in a row or a column.
-pub(super) const MAXIMUM_SIDE: usize = 16_384;
 /// Most memory one image may take while it is decoded.
 const MAXIMUM_DECODED: usize = 1 << 30;
 

@@ -332,7 +332,6 @@ fn highest(split: &Split) -> usize {
 mod tests {
     use super::*;
     use crate::format::npy::tests::file as npy;
-    use crate::own::decoder::tests::portable;
     use crate::own::npz::tests::archive;
     use muffle_nn::examples::Examples;
 
@@ -371,6 +370,7 @@ mod tests {
         assert_eq!(dataset.train().label(1), 1);
     }
 
+    #[cfg(feature = "parquet")]
     #[test]
     fn parquet_and_csv_give_the_same_data_set() {
         use ::parquet::basic::Compression;
@@ -450,19 +450,40 @@ mod tests {
         refused("set,age,job,class\na,1,x,no\n", &["the test split is empty"]);
     }
 
+    #[cfg(feature = "images")]
     #[test]
-    fn folders_and_arrays_need_no_description() {
-        let image = |level: u8| portable(2, 2, [level; 3]);
-        let folder_files =
-            [("train/a/1.png", image(0)), ("train/b/1.png", image(255)), ("test/a/1.png", image(9))];
-        let folder_files: Vec<(&str, &[u8])> =
-            folder_files.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
-        let images = folder(&folder_files);
+    fn folders_of_images_need_no_description() {
+        let image = |level: u8| crate::own::decoder::tests::portable(2, 2, [level; 3]);
+        let images = folder(&[
+            ("train/a/1.png", &image(0)),
+            ("train/b/1.png", &image(255)),
+            ("test/a/1.png", &image(9)),
+        ]);
         let dataset = load(images.path()).unwrap();
         let mut input = [0.0; 12];
         dataset.train().read(1, &mut input);
         assert_eq!(input, [1.0; 12]);
+    }
 
+    #[cfg(not(feature = "images"))]
+    #[test]
+    fn images_without_their_feature_name_it() {
+        let images = folder(&[("train/a/1.png", b"any"), ("test/a/1.png", b"any")]);
+        let message = load(images.path()).unwrap_err().to_string();
+        assert!(message.contains("1.png") && message.contains("--features images"), "{message}");
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[test]
+    fn parquet_without_its_feature_names_it() {
+        let text = TABLE.replace("csv", "parquet");
+        let folder = folder(&[("t.toml", text.as_bytes()), ("t.parquet", b"any")]);
+        let message = load(&folder.path().join("t.toml")).unwrap_err().to_string();
+        assert!(message.contains("t.parquet") && message.contains("--features parquet"), "{message}");
+    }
+
+    #[test]
+    fn arrays_need_no_description() {
         let bytes = |name, kind, shape, body: &[u8]| (name, npy(kind, shape, body));
         let members = [
             bytes("x_train", "|u1", "(2, 1)", &[0, 255]),
@@ -470,7 +491,8 @@ mod tests {
             bytes("x_test", "|u1", "(2, 1)", &[0, 255]),
             bytes("y_test", "|u1", "(2,)", &[0, 1]),
         ];
-        let path = images.path().join("a.npz");
+        let folder = folder(&[]);
+        let path = folder.path().join("a.npz");
         std::fs::write(&path, archive(true, &members)).unwrap();
         assert_eq!(load(&path).unwrap().classes(), ["0", "1"]);
         let mut more = members.clone();

@@ -3,7 +3,7 @@
 //! Either `FOLDER/train/CLASS/*.png` and `FOLDER/test/CLASS/*.png`, or `FOLDER/CLASS/*.png` divided by a hash of each
 //! image's pixels.
 
-use super::decoder::{self, MAXIMUM_SIDE};
+use super::decoder;
 use super::partition::is_test;
 use crate::dataset::{Records, Split};
 use crate::error::{DataError, Result};
@@ -152,7 +152,7 @@ fn decode(
             [image.height, image.width]
         }
     };
-    if size.contains(&0) || size.iter().any(|side| *side > MAXIMUM_SIDE) {
+    if size.contains(&0) || size.iter().any(|side| *side > limits::MAXIMUM_SIDE) {
         let reason = format!("images of {} by {} pixels", size[0], size[1]);
         return Err(DataError::Description { file: folder.display().to_string(), reason });
     }
@@ -206,7 +206,7 @@ fn form(
     Ok(if channels == 1 { image.into_grey() } else { image.into_colour() })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "images"))]
 mod tests {
     use super::*;
     use crate::own::decoder::tests::portable;

@@ -1,9 +1,11 @@
-//! A data set in memory: records as they were stored, labels, and the public constants that scale them.
+//! A data set in memory: records as they were stored, targets, and the public constants that scale them.
 
 use super::error::{DataError, Result};
 use super::limits;
 use super::own::table::{self, Column};
 use super::scaling::Scaling;
+use super::targets::Targets;
+use super::task::Task;
 use super::view::View;
 use muffle_nn::shape::Shape;
 
@@ -58,24 +60,37 @@ impl Records {
     }
 }
 
-/// Records with their classes.
+/// Records with what is known of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
     /// Values, record after record, images row by row with channels side by side.
     pub records: Records,
-    /// The class of each record.
-    pub labels: Vec<u32>,
+    /// What each record should give.
+    pub targets: Targets,
 }
 
 impl Split {
+    /// Records with a class each.
+    pub fn classified(records: Records, labels: Vec<u32>) -> Split {
+        Split { records, targets: Targets::Classes(labels) }
+    }
+
+    /// The class of each record; none if the targets are others.
+    pub fn labels(&self) -> &[u32] {
+        match &self.targets {
+            Targets::Classes(labels) => labels,
+            _ => &[],
+        }
+    }
+
     /// Number of records.
     pub fn len(&self) -> usize {
-        self.labels.len()
+        self.targets.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+        self.targets.is_empty()
     }
 
     /// The records at these positions, in this order; a position may come twice.
@@ -84,24 +99,21 @@ impl Split {
     /// If a position lies outside the split.
     pub fn select(&self, positions: &[usize]) -> Split {
         let width = self.records.len() / self.len().max(1);
-        Split {
-            records: self.records.select(width, positions),
-            labels: positions.iter().map(|&position| self.labels[position]).collect(),
-        }
+        Split { records: self.records.select(width, positions), targets: self.targets.select(positions) }
     }
 
-    /// These records and then others of the same width.
+    /// These records and then others of the same width, with targets of the same kind.
     pub fn followed_by(self, others: Split) -> Split {
         Split {
             records: self.records.followed_by(others.records),
-            labels: [self.labels, others.labels].concat(),
+            targets: self.targets.followed_by(others.targets),
         }
     }
 
     /// How many records each class has. On private records this is a statistic: not to be shown for free.
     pub fn class_counts(&self, classes: usize) -> Vec<usize> {
         let mut counts = vec![0; classes];
-        for &label in &self.labels {
+        for &label in self.labels() {
             counts[label as usize] += 1;
         }
         counts
@@ -123,7 +135,7 @@ pub enum Visibility {
 pub struct Dataset {
     name: String,
     input: Shape,
-    classes: Vec<String>,
+    task: Task,
     scaling: Scaling,
     visibility: Visibility,
     columns: Vec<Column>,
@@ -132,7 +144,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Checks that shape, scaling, classes and splits fit together.
+    /// Records of classes: checks that shape, scaling, classes and splits fit together.
     pub fn new(
         name: &str,
         input: Shape,
@@ -142,59 +154,68 @@ impl Dataset {
         train: Split,
         test: Split,
     ) -> Result<Dataset> {
-        let refuse =
-            |reason: String| Err(DataError::Description { file: format!("data set `{name}`"), reason });
-        if input.is_empty() || input.len() > limits::MAXIMUM_RECORD {
-            return refuse(format!("a record of shape {input} cannot be an input of a network"));
-        }
-        if classes.len() < 2 || classes.len() > limits::MAXIMUM_CLASSES {
-            return refuse(format!(
-                "{} classes; a classifier needs 2 to {}",
-                classes.len(),
-                limits::MAXIMUM_CLASSES
-            ));
-        }
-        let channels = *input.sizes().first().unwrap_or(&0);
-        if !scaling.fits(channels) {
-            return refuse(format!("the scaling constants do not fit {channels} channels"));
-        }
-        for (which, split) in [("training", &train), ("test", &test)] {
-            if split.is_empty() {
-                return refuse(format!("the {which} split is empty; check how records are split"));
-            }
-            if split.len().checked_mul(input.len()) != Some(split.records.len()) {
-                return refuse(format!(
-                    "{} values in the {which} split for {} records of shape {input}",
-                    split.records.len(),
-                    split.len()
-                ));
-            }
-            if let Some(record) = split.labels.iter().position(|&label| label as usize >= classes.len()) {
-                return refuse(format!(
-                    "record {record} of the {which} split has label {}, but there are {} classes (0 to {}); \
-                     correct the label or declare more classes",
-                    split.labels[record],
-                    classes.len(),
-                    classes.len() - 1
-                ));
-            }
-            if let Records::Floats(values) = &split.records
-                && let Some(position) = values.iter().position(|value| !value.is_finite())
-            {
-                return refuse(format!(
-                    "record {} of the {which} split has a value that is not finite",
-                    position / input.len()
-                ));
-            }
-        }
+        Dataset::with_task(name, input, Task::Classes(classes), scaling, visibility, train, test)
+    }
+
+    /// Records for any task: checks that shape, scaling, task and splits fit together.
+    pub fn with_task(
+        name: &str,
+        input: Shape,
+        task: Task,
+        scaling: Scaling,
+        visibility: Visibility,
+        train: Split,
+        test: Split,
+    ) -> Result<Dataset> {
         let (name, columns) = (name.to_string(), Vec::new());
-        Ok(Dataset { name, input, classes, scaling, visibility, columns, train, test })
+        let dataset = Dataset { name, input, task, scaling, visibility, columns, train, test };
+        if input.is_empty() || input.len() > limits::MAXIMUM_RECORD {
+            return Err(dataset.refusal(format!("a record of shape {input} cannot be an input of a network")));
+        }
+        dataset.task.check().map_err(|reason| dataset.refusal(reason))?;
+        let channels = *input.sizes().first().unwrap_or(&0);
+        if !dataset.scaling.fits(channels) {
+            return Err(dataset.refusal(format!("the scaling constants do not fit {channels} channels")));
+        }
+        for (which, split) in [("training", &dataset.train), ("test", &dataset.test)] {
+            dataset.check(which, split, &dataset.task)?;
+        }
+        Ok(dataset)
+    }
+
+    /// Checks that a split holds records of this shape with the targets of a task.
+    fn check(&self, which: &str, split: &Split, task: &Task) -> Result<()> {
+        let input = self.input;
+        if split.is_empty() {
+            let reason = format!("the {which} split is empty; check how records are split");
+            return Err(self.refusal(reason));
+        }
+        if split.len().checked_mul(input.len()) != Some(split.records.len()) {
+            let values = split.records.len();
+            let reason =
+                format!("{values} values in the {which} split for {} records of shape {input}", split.len());
+            return Err(self.refusal(reason));
+        }
+        split.targets.fit(task, which).map_err(|reason| self.refusal(reason))?;
+        if let Records::Floats(values) = &split.records
+            && let Some(position) = values.iter().position(|value| !value.is_finite())
+        {
+            let record = position / input.len();
+            return Err(
+                self.refusal(format!("record {record} of the {which} split has a value that is not finite"))
+            );
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, reason: String) -> DataError {
+        DataError::Description { file: format!("data set `{}`", self.name), reason }
     }
 
     /// The same with other records in its splits.
     pub fn with_splits(&self, train: Split, test: Split) -> Result<Dataset> {
-        let (classes, scaling) = (self.classes.clone(), self.scaling.clone());
-        let other = Dataset::new(&self.name, self.input, classes, scaling, self.visibility, train, test)?;
+        let (task, scaling) = (self.task.clone(), self.scaling.clone());
+        let other = Dataset::with_task(&self.name, self.input, task, scaling, self.visibility, train, test)?;
         Ok(Dataset { columns: self.columns.clone(), ..other })
     }
 
@@ -217,9 +238,14 @@ impl Dataset {
         self.input
     }
 
-    /// Names of the classes, in the order of the labels.
+    /// What is known of every record.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Names of the classes, in the order of the labels; none if the task is another.
     pub fn classes(&self) -> &[String] {
-        &self.classes
+        self.task.classes()
     }
 
     /// The public constants between stored values and inputs.
@@ -251,16 +277,54 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::Table;
+    use crate::task::Quantity;
+    use muffle_nn::examples::{Examples, Target};
 
     #[test]
     fn records_are_chosen_and_joined_with_their_labels() {
-        let bytes = Split { records: Records::Bytes(vec![1, 2, 3, 4, 5, 6]), labels: vec![0, 1, 2] };
+        let bytes = Split::classified(Records::Bytes(vec![1, 2, 3, 4, 5, 6]), vec![0, 1, 2]);
         let chosen = bytes.select(&[2, 0, 2]);
-        assert_eq!(chosen, Split { records: Records::Bytes(vec![5, 6, 1, 2, 5, 6]), labels: vec![2, 0, 2] });
+        assert_eq!(chosen, Split::classified(Records::Bytes(vec![5, 6, 1, 2, 5, 6]), vec![2, 0, 2]));
         let joined = bytes.select(&[1]).followed_by(bytes.select(&[0]));
         assert_eq!(joined, bytes.select(&[1, 0]));
-        let floats = Split { records: Records::Floats(vec![0.5, 0.25]), labels: vec![3] };
+        let floats = Split::classified(Records::Floats(vec![0.5, 0.25]), vec![3]);
         let mixed = bytes.select(&[1]).followed_by(floats);
-        assert_eq!(mixed, Split { records: Records::Floats(vec![3.0, 4.0, 0.5, 0.25]), labels: vec![1, 3] });
+        assert_eq!(mixed, Split::classified(Records::Floats(vec![3.0, 4.0, 0.5, 0.25]), vec![1, 3]));
+    }
+
+    /// Two records of one input each.
+    fn dataset(task: Task, targets: Targets) -> Result<Dataset> {
+        let split = Split { records: Records::Floats(vec![0.0, 1.0]), targets };
+        let scaling = Scaling::identity("");
+        Dataset::with_task("d", Shape::Vector(1), task, scaling, Visibility::Private, split.clone(), split)
+    }
+
+    #[test]
+    fn every_task_gives_its_targets() {
+        let rows = |values: [f32; 4]| Table::new(2, values.to_vec());
+        let names = || vec!["a".to_string(), "b".to_string()];
+        let quantities = names().into_iter().map(|name| Quantity { name, range: [0.0, 8.0] });
+        let values =
+            dataset(Task::Values(quantities.collect()), Targets::Values(rows([0.0, 0.5, 1.0, 0.25])));
+        let values = values.unwrap();
+        assert_eq!(values.train().target(1), Target::Values(&[1.0, 0.25]));
+        assert_eq!(values.test().select(vec![1, 0]).target(1), Target::Values(&[0.0, 0.5]));
+        assert!(values.classes().is_empty());
+        let chosen = values.train().split().select(&[1]).followed_by(values.train().split().select(&[0]));
+        assert_eq!(chosen, values.train().split().select(&[1, 0]));
+        let labels = dataset(Task::Labels(names()), Targets::Labels(rows([0.0, 1.0, 1.0, 1.0]))).unwrap();
+        assert_eq!(labels.train().target(0), Target::Values(&[0.0, 1.0]));
+        let none = dataset(Task::None, Targets::None(2)).unwrap();
+        assert_eq!(none.train().target(0), Target::None);
+
+        let refused = |task: Task, targets: Targets, part: &str| {
+            let message = dataset(task, targets).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        };
+        refused(Task::Labels(names()), Targets::Labels(rows([0.0, 1.0, 0.5, 1.0])), "record 1");
+        refused(Task::Labels(names()), Targets::Values(rows([0.0; 4])), "kind");
+        refused(Task::Labels(vec!["a".into()]), Targets::Labels(rows([0.0; 4])), "2 targets of a record");
+        refused(Task::Labels(names()), Targets::None(2), "kind");
     }
 }

@@ -37,6 +37,8 @@ pub mod registry;
 pub mod scaling;
 pub mod sets;
 pub mod source;
+pub mod targets;
+pub mod task;
 pub mod view;
 
 pub use augment::{Augmentation, Views};
@@ -45,4 +47,6 @@ pub use error::{DataError, Result};
 pub use locate::Search;
 pub use scaling::Scaling;
 pub use source::{Source, load};
+pub use targets::Targets;
+pub use task::{Quantity, Task};
 pub use view::View;

@@ -283,8 +283,8 @@ mod tests {
 
     fn check_loaded(found: &Found) {
         let dataset = found.load().unwrap();
-        assert_eq!(dataset.train().split().labels, [0, 9, 1, 9, 2, 9, 3, 9, 4, 9]);
-        assert_eq!(dataset.test().split().labels, [5, 9]);
+        assert_eq!(dataset.train().split().labels(), [0, 9, 1, 9, 2, 9, 3, 9, 4, 9]);
+        assert_eq!(dataset.test().split().labels(), [5, 9]);
     }
 
     #[test]

@@ -48,8 +48,11 @@ impl<'a> View<'a> {
     }
 
     /// The class of one example.
+    ///
+    /// # Panics
+    /// If the records have no classes.
     pub fn label(&self, index: usize) -> u32 {
-        self.split.labels[self.record(index)]
+        self.split.labels()[self.record(index)]
     }
 }
 
@@ -68,6 +71,6 @@ impl Examples for View<'_> {
     }
 
     fn target(&self, index: usize) -> Target<'_> {
-        Target::Class(self.label(index))
+        self.split.targets.target(self.record(index))
     }
 }

@@ -85,7 +85,7 @@ fn views_of_a_record_do_not_depend_on_the_batch() {
 #[test]
 fn parts_that_do_not_fit_make_no_data_set() {
     let make = |labels: Vec<u32>, values: Vec<f32>, classes: usize| {
-        let split = Split { records: Records::Floats(values), labels };
+        let split = Split::classified(Records::Floats(values), labels);
         let classes = (0..classes).map(|class| class.to_string()).collect();
         let shape = Shape::Vector(2);
         Dataset::new("d", shape, classes, Scaling::identity(""), Visibility::Private, split.clone(), split)

@@ -23,7 +23,7 @@ fn dataset() -> Dataset {
             let middle = if label == 0 { 0.5 } else { -0.5 };
             [0; 4].map(|_| middle + generator.normal())
         };
-        Split { records: Records::Floats(labels.iter().flat_map(|label| point(*label)).collect()), labels }
+        Split::classified(Records::Floats(labels.iter().flat_map(|label| point(*label)).collect()), labels)
     };
     let classes = vec!["a".to_string(), "b".to_string()];
     let (train, test) = (split(1200), split(200));

@@ -16,7 +16,7 @@ fn dataset() -> Dataset {
     let mut values = vec![0.0; RECORDS * WIDTH];
     GaussianNoise::new(&Key::from_seed(7), Stream::new(Purpose::Data, 0)).fill(0, 1.0, &mut values);
     let labels = values.chunks(WIDTH).map(|record| u32::from(record[0] > 0.0)).collect();
-    let split = Split { records: Records::Floats(values), labels };
+    let split = Split::classified(Records::Floats(values), labels);
     let (classes, scaling) = (["low", "high"].map(String::from).to_vec(), Scaling::identity("as they are"));
     let visibility = Visibility::Public;
     Dataset::new("points", Shape::Vector(WIDTH), classes, scaling, visibility, split.clone(), split).unwrap()

@@ -28,7 +28,7 @@ fn dataset() -> Dataset {
     GaussianNoise::new(&Key::from_seed(7), Stream::new(Purpose::Data, 0)).fill(0, 1.0, &mut values);
     let coins = values.split_off(RECORDS * WIDTH);
     let labels = coins.iter().map(|&coin| u32::from(coin > 0.0)).collect();
-    let split = Split { records: Records::Floats(values), labels };
+    let split = Split::classified(Records::Floats(values), labels);
     let (classes, scaling) = (["low", "high"].map(String::from).to_vec(), Scaling::identity("as they are"));
     let visibility = Visibility::Public;
     Dataset::new("points", Shape::Vector(WIDTH), classes, scaling, visibility, split.clone(), split).unwrap()

@@ -129,10 +129,10 @@ fn a_neighbour_moves_the_l1_sum_by_at_most_the_threshold() {
 
 /// The same records as images of a data set.
 fn images(setting: &Setting, records: &Records) -> Dataset {
-    let split = Split {
-        records: muffle::data::Records::Floats(records.inputs.concat()),
-        labels: (0..records.inputs.len() as u32).map(|record| record % 10).collect(),
-    };
+    let split = Split::classified(
+        muffle::data::Records::Floats(records.inputs.concat()),
+        (0..records.inputs.len() as u32).map(|record| record % 10).collect(),
+    );
     let classes = (0..10).map(|class| class.to_string()).collect();
     let (shape, scaling) = (setting.network.input(), Scaling::identity("random"));
     Dataset::new("random", shape, classes, scaling, Visibility::Public, split.clone(), split).unwrap()

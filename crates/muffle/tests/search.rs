@@ -16,9 +16,11 @@ const SETTINGS: Settings = Settings { candidates: 3, share: 0.25, reward_epsilon
 
 fn images() -> Dataset {
     let mut generator = SplitMix::new(3);
-    let mut split = |records: usize| Split {
-        records: Records::Floats((0..records * 64).map(|_| generator.normal()).collect()),
-        labels: (0..records).map(|record| (record % 3) as u32).collect(),
+    let mut split = |records: usize| {
+        Split::classified(
+            Records::Floats((0..records * 64).map(|_| generator.normal()).collect()),
+            (0..records).map(|record| (record % 3) as u32).collect(),
+        )
     };
     let classes = ["a", "b", "c"].map(String::from).to_vec();
     let (train, test) = (split(240), split(10));

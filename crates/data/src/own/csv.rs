@@ -1,6 +1,5 @@
 //! Tables as CSV, plain or compressed, with a header line.
 
-use super::table::Rows;
 use crate::error::{DataError, Result};
 use crate::limits;
 use crate::open;
@@ -96,11 +95,6 @@ pub fn lines(
         visit(&position, &record)?;
     }
     Ok(())
-}
-
-/// Pushes one row of a table whose last wanted cell is the class.
-pub(super) fn push(rows: &mut Rows<'_>, row: &Row<'_>, columns: usize) -> Result<()> {
-    rows.push(&row.position, |index| row.cell(index), row.cell(columns))
 }
 
 #[cfg(test)]

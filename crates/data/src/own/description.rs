@@ -1,15 +1,10 @@
 //! A small TOML file that says what a data set of the user's own is.
 
-use super::table::{Column, Rows, width};
-use super::{csv, images, npz, parquet, partition};
-use crate::dataset::{Dataset, Records, Split, Visibility};
-use crate::error::{DataError, Result};
+use super::npz;
+use super::table::{Column, width};
 use crate::limits;
-use crate::open;
-use crate::scaling::Scaling;
-use muffle_nn::shape::Shape;
+use crate::task::{Quantity, Task};
 use serde::Deserialize;
-use std::path::Path;
 
 /// What kind of files a description is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -48,7 +43,7 @@ pub enum Classes {
 }
 
 impl Classes {
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         match self {
             Classes::Number(count) => numbered(*count),
             Classes::Names(names) => names.clone(),
@@ -56,9 +51,28 @@ impl Classes {
     }
 }
 
-fn numbered(count: usize) -> Vec<String> {
+/// Classes that have numbers for names.
+pub(super) fn numbered(count: usize) -> Vec<String> {
     // One more than allowed is enough to be refused.
     (0..count.min(limits::MAXIMUM_CLASSES + 1)).map(|class| class.to_string()).collect()
+}
+
+/// A number to predict.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueColumn {
+    /// Its name in the header.
+    pub column: String,
+    /// The declared smallest and largest value; they become 0 and 1.
+    pub range: [f64; 2],
+}
+
+/// Says that records have no target.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoTarget {
+    /// Nothing is known of the records.
+    None,
 }
 
 /// A data set of the user's own.
@@ -79,6 +93,12 @@ pub struct Description {
     pub label: Option<String>,
     /// The classes of a table or of arrays.
     pub classes: Option<Classes>,
+    /// In place of a class: columns of a table (or of the target array) that say 0 or 1, each for a label of its own.
+    pub labels: Option<Vec<String>>,
+    /// In place of a class: columns of a table (or of the target array) that hold numbers to predict.
+    pub values: Option<Vec<ValueColumn>>,
+    /// In place of a class: `none`, if the records have no target.
+    pub target: Option<NoTarget>,
     /// The columns of a table that become inputs.
     #[serde(default)]
     pub columns: Vec<Column>,
@@ -92,78 +112,9 @@ pub struct Description {
     pub channels: Option<usize>,
 }
 
-/// What a user copies who has given a table without a description.
-const EXAMPLE: &str = r#"describe it in a small file, for example people.toml:
-
-    format = "csv"                  # csv, parquet, npz or images
-    path = "people.csv"
-    test_fraction = 0.2
-    label = "income"
-    classes = ["low", "high"]
-
-    [[columns]]
-    name = "age"
-    range = [0, 120]
-
-    [[columns]]
-    name = "job"
-    categories = ["nurse", "teacher"]
-    other = true
-
-then give people.toml in its place. Ranges and categories are declared, not computed: a statistic of private
-records has a price in privacy"#;
-
-/// Loads a data set of the user's own: a description, a folder of images, or an archive of arrays.
-pub fn load(path: &Path) -> Result<Dataset> {
-    let name = path.display().to_string();
-    let refuse =
-        |reason: &str| Err(DataError::Description { file: name.clone(), reason: reason.to_string() });
-    if !path.exists() {
-        return refuse("no such file or folder");
-    }
-    if path.is_dir() {
-        return folder(&name, path, images::Form::default());
-    }
-    match path.extension().and_then(|extension| extension.to_str()).unwrap_or("") {
-        "toml" => described(&name, path),
-        "npz" => arrays(&name, path, &Description::bare(Format::Npz)),
-        "csv" | "parquet" | "gz" | "xz" => {
-            refuse(&format!("a table alone does not say what it means; {EXAMPLE}"))
-        }
-        _ => refuse(
-            "not a kind of file known here: give a .toml description, a .npz archive or a folder of images",
-        ),
-    }
-}
-
-fn described(name: &str, path: &Path) -> Result<Dataset> {
-    let refuse = |reason: String| DataError::Description { file: name.to_string(), reason };
-    let text = open::read(path, 1 << 20)?;
-    let text = String::from_utf8(text).map_err(|_| refuse("no text (UTF-8)".to_string()))?;
-    let description = Description::parse(&text).map_err(refuse)?;
-    let records = path.parent().unwrap_or(Path::new(".")).join(&description.path);
-    if !records.exists() {
-        return Err(refuse(format!(
-            "`path` names {}, which is not there (paths are relative to the description)",
-            records.display()
-        )));
-    }
-    match description.format {
-        Format::Csv | Format::Parquet => table(name, path, &description),
-        Format::Npz => arrays(name, &records, &description),
-        Format::Images => {
-            let form = images::Form {
-                size: description.size,
-                channels: description.channels,
-                test_fraction: description.test_fraction,
-            };
-            folder(name, &records, form)
-        }
-    }
-}
-
 impl Description {
-    fn bare(format: Format) -> Description {
+    /// What an archive means that comes without a description.
+    pub(super) fn bare(format: Format) -> Description {
         Description {
             format,
             path: String::new(),
@@ -172,6 +123,9 @@ impl Description {
             test_fraction: None,
             label: None,
             classes: None,
+            labels: None,
+            values: None,
+            target: None,
             columns: Vec::new(),
             range: None,
             layout: None,
@@ -204,6 +158,9 @@ impl Description {
             ("columns", !self.columns.is_empty(), table),
             ("split", self.split.is_some(), table),
             ("test_path", self.test_path.is_some(), table),
+            ("labels", self.labels.is_some(), self.format != Format::Images),
+            ("values", self.values.is_some(), self.format != Format::Images),
+            ("target", self.target.is_some(), self.format != Format::Images),
             ("classes", self.classes.is_some(), self.format != Format::Images),
             ("test_fraction", self.test_fraction.is_some(), self.format != Format::Npz),
             ("range", self.range.is_some(), self.format == Format::Npz),
@@ -214,22 +171,62 @@ impl Description {
         if let Some((key, ..)) = given.iter().find(|(_, given, allowed)| *given && !allowed) {
             return Err(format!("`{key}` has no meaning for format {:?}", self.format));
         }
-        if !table {
-            return Ok(());
+        if let Some(task) = self.task()? {
+            task.check()?;
         }
-        if self.columns.is_empty() || self.label.is_none() || self.classes.is_none() {
-            return Err("a table needs `label`, `classes` and at least one of [[columns]]".to_string());
+        if table { self.check_table() } else { Ok(()) }
+    }
+
+    /// The declared task; arrays may leave their classes to the test split.
+    pub(super) fn task(&self) -> std::result::Result<Option<Task>, String> {
+        let class = self.label.is_some() || self.classes.is_some();
+        let kinds = [class, self.labels.is_some(), self.values.is_some(), self.target.is_some()];
+        if kinds.iter().filter(|given| **given).count() > 1 {
+            return Err(
+                "records have one kind of target: give one of `label` (with `classes`), `labels`, `values` \
+                        and `target = \"none\"`"
+                    .to_string(),
+            );
+        }
+        let quantity = |value: &ValueColumn| Quantity { name: value.column.clone(), range: value.range };
+        Ok(match (&self.classes, &self.labels, &self.values) {
+            (Some(classes), ..) => Some(Task::Classes(classes.names())),
+            (_, Some(labels), _) => Some(Task::Labels(labels.clone())),
+            (.., Some(values)) => Some(Task::Values(values.iter().map(quantity).collect())),
+            _ => self.target.map(|_| Task::None),
+        })
+    }
+
+    /// The columns of a table that hold the target, in the order of the task.
+    pub(super) fn target_columns(&self) -> Vec<&str> {
+        let values = self.values.iter().flatten().map(|value| value.column.as_str());
+        let labels = self.labels.iter().flatten().map(String::as_str);
+        self.label.as_deref().into_iter().chain(labels).chain(values).collect()
+    }
+
+    fn check_table(&self) -> std::result::Result<(), String> {
+        let targets = self.target_columns();
+        let untold = targets.is_empty() && self.target.is_none();
+        if self.columns.is_empty() || untold || self.label.is_some() != self.classes.is_some() {
+            return Err(
+                "a table needs `label` and `classes` (or `labels`, `values`, or `target = \"none\"`) and at \
+                        least one of [[columns]]"
+                    .to_string(),
+            );
         }
         let ways = [self.test_path.is_some(), self.split.is_some(), self.test_fraction.is_some()];
         if ways.iter().filter(|given| **given).count() != 1 {
             return Err("a table needs one of `test_path`, `split` and `test_fraction`".to_string());
+        }
+        if let Some(again) = (1..targets.len()).find(|&index| targets[..index].contains(&targets[index])) {
+            return Err(format!("target `{}` is declared twice", targets[again]));
         }
         for (index, column) in self.columns.iter().enumerate() {
             column.check()?;
             if self.columns[..index].iter().any(|other| other.name == column.name) {
                 return Err(format!("column `{}` is declared twice", column.name));
             }
-            if Some(&column.name) == self.label.as_ref() {
+            if targets.contains(&column.name.as_str()) {
                 return Err(format!(
                     "column `{}` is the label: as an input it would give the answer away",
                     column.name
@@ -243,99 +240,12 @@ impl Description {
     }
 }
 
-/// Reads a table row by row into both splits.
-fn table(name: &str, path: &Path, description: &Description) -> Result<Dataset> {
-    let base = path.parent().unwrap_or(Path::new("."));
-    let columns = &description.columns;
-    let classes = description.classes.as_ref().map_or(Vec::new(), Classes::names);
-    let mut wanted: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    wanted.extend(description.label.as_deref());
-    wanted.extend(description.split.as_ref().map(|split| split.column.as_str()));
-    let read = |file: &Path, visit: &mut dyn FnMut(csv::Row<'_>) -> Result<()>| match description.format {
-        Format::Parquet => parquet::rows(file, &wanted, visit),
-        _ => csv::rows(file, &wanted, visit),
-    };
-    let file = base.join(&description.path);
-    let shown = file.display().to_string();
-    let mut train = Rows::new(&shown, columns, &classes);
-    let mut test = Rows::new(&shown, columns, &classes);
-    read(&file, &mut |row| {
-        let in_test = match (&description.split, description.test_fraction) {
-            (Some(split), _) => {
-                let value = row.cell(columns.len() + 1);
-                if value != split.train && value != split.test {
-                    let reason = format!(
-                        "{value:?} in `{}` is neither {:?} nor {:?}",
-                        split.column, split.train, split.test
-                    );
-                    return Err(DataError::malformed(&shown, &row.position, reason)
-                        .remedy("correct the row or the description"));
-                }
-                value == split.test
-            }
-            (None, Some(fraction)) => partition::is_test(&row.content(), fraction),
-            (None, None) => false,
-        };
-        csv::push(if in_test { &mut test } else { &mut train }, &row, columns.len())
-    })?;
-    let (train, mut test) = (train.finish(), test.finish());
-    if let Some(path) = &description.test_path {
-        let file = base.join(path);
-        let shown = file.display().to_string();
-        let mut rows = Rows::new(&shown, columns, &classes);
-        read(&file, &mut |row| csv::push(&mut rows, &row, columns.len()))?;
-        test = rows.finish();
-    }
-    let scaling = Scaling::identity(
-        "numbers by the declared ranges to -1 to 1 (or declared mean and deviation), categories as 0 or 1",
-    );
-    let input = Shape::Vector(width(columns));
-    let dataset = Dataset::new(name, input, classes, scaling, Visibility::Private, train, test)?;
-    Ok(dataset.with_columns(columns.clone()))
-}
-
-fn folder(name: &str, path: &Path, form: images::Form) -> Result<Dataset> {
-    let folder = images::read(path, form)?;
-    let scaling = Scaling::range(0.0, 255.0);
-    Dataset::new(name, folder.input, folder.classes, scaling, Visibility::Private, folder.train, folder.test)
-}
-
-fn arrays(name: &str, path: &Path, description: &Description) -> Result<Dataset> {
-    let arrays = npz::read(path, description.layout.unwrap_or_default())?;
-    let floats =
-        [&arrays.train, &arrays.test].iter().any(|split| matches!(split.records, Records::Floats(_)));
-    let scaling = match description.range {
-        Some([low, high]) => Scaling::range(low, high),
-        None if !floats => Scaling::range(0.0, 255.0),
-        None => {
-            return Err(DataError::Description {
-                file: name.to_string(),
-                reason:
-                    "float arrays need a declared range, which is not computed from private records: write a \
-                         description with `format = \"npz\"`, `path` and `range = [low, high]`"
-                        .to_string(),
-            });
-        }
-    };
-    // Without a declaration the test split, which is not what privacy protects here, says how many classes there are.
-    let classes =
-        description.classes.as_ref().map_or_else(|| numbered(highest(&arrays.test)), Classes::names);
-    Dataset::new(name, arrays.input, classes, scaling, Visibility::Private, arrays.train, arrays.test)
-}
-
-/// One more than the largest label.
-fn highest(split: &Split) -> usize {
-    split.labels.iter().max().map_or(0, |label| *label as usize + 1)
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::format::npy::tests::file as npy;
-    use crate::own::npz::tests::archive;
-    use muffle_nn::examples::Examples;
 
-    const TABLE: &str = r#"
+    /// A table of two columns with a class and a column that splits it.
+    pub(crate) const TABLE: &str = r#"
         format = "csv"
         path = "t.csv"
         label = "class"
@@ -343,80 +253,6 @@ mod tests {
         split = { column = "set", train = "a", test = "b" }
         columns = [{ name = "age", range = [0, 100] }, { name = "job", categories = ["x", "y"] }]
     "#;
-
-    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, bytes) in files {
-            let path = folder.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, bytes).unwrap();
-        }
-        folder
-    }
-
-    #[test]
-    fn a_described_table_is_loaded() {
-        let rows = b"set,age,job,class\na,25,x,no\nb,100,y,yes\na,0,y,yes\n";
-        let folder = folder(&[("t.toml", TABLE.as_bytes()), ("t.csv", rows)]);
-        let dataset = load(&folder.path().join("t.toml")).unwrap();
-        assert_eq!(dataset.input(), Shape::Vector(3));
-        assert_eq!((dataset.train().len(), dataset.test().len()), (2, 1));
-        assert_eq!(dataset.visibility(), Visibility::Private);
-        let names: Vec<&str> = dataset.columns().iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(names, ["age", "job"]);
-        let mut input = [0.0; 3];
-        dataset.train().read(1, &mut input);
-        assert_eq!(input, [-1.0, 0.0, 1.0]);
-        assert_eq!(dataset.train().label(1), 1);
-    }
-
-    #[cfg(feature = "parquet")]
-    #[test]
-    fn parquet_and_csv_give_the_same_data_set() {
-        use ::parquet::basic::Compression;
-        let description = |format: &str| {
-            format!(
-                "format = \"{format}\"\npath = \"t.{format}\"\nlabel = \"kind\"\nclasses = [\"a\", \"b\"]\n\
-                 test_fraction = 0.5\n[[columns]]\nname = \"age\"\nrange = [0, 40]\n\
-                 [[columns]]\nname = \"weight\"\nrange = [0, 1]\nmissing = 0.5\n"
-            )
-        };
-        let ages: Vec<i64> = (0..40).collect();
-        let weights: Vec<Option<f64>> =
-            (0..40).map(|row| if row % 3 == 0 { None } else { Some(f64::from(row) / 64.0) }).collect();
-        let kinds: Vec<&str> = (0..40).map(|row| if row % 2 == 0 { "a" } else { "b" }).collect();
-        let parquet = crate::own::parquet::tests::file(Compression::SNAPPY, &ages, &weights, &kinds);
-        let mut csv = "age,weight,kind\n".to_string();
-        for row in 0..40 {
-            let weight = weights[row].map_or(String::new(), |weight| weight.to_string());
-            csv += &format!("{},{weight},{}\n", ages[row], kinds[row]);
-        }
-        let folder = folder(&[
-            ("p.toml", description("parquet").as_bytes()),
-            ("c.toml", description("csv").as_bytes()),
-            ("t.parquet", &parquet),
-            ("t.csv", csv.as_bytes()),
-        ]);
-        let [parquet, csv] = ["p.toml", "c.toml"].map(|name| load(&folder.path().join(name)).unwrap());
-        assert_eq!(parquet.train().split(), csv.train().split());
-        assert_eq!(parquet.test().split(), csv.test().split());
-        assert_eq!(csv.train().len() + csv.test().len(), 40);
-    }
-
-    #[test]
-    fn one_row_more_moves_no_other_row() {
-        let text =
-            TABLE.replace("split = { column = \"set\", train = \"a\", test = \"b\" }", "test_fraction = 0.5");
-        let rows: Vec<String> = (0..50).map(|row| format!("a,{row},x,no\n")).collect();
-        let read = |rows: &[String]| {
-            let csv = format!("set,age,job,class\n{}", rows.concat());
-            let folder = folder(&[("t.toml", text.as_bytes()), ("t.csv", csv.as_bytes())]);
-            load(&folder.path().join("t.toml")).unwrap()
-        };
-        let (all, fewer) = (read(&rows), read(&rows[1..]));
-        let gone = (all.train().len() - fewer.train().len(), all.test().len() - fewer.test().len());
-        assert!(gone == (1, 0) || gone == (0, 1), "{gone:?}");
-    }
 
     #[test]
     fn descriptions_that_mean_nothing_are_refused() {
@@ -436,82 +272,28 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_do_not_fit_are_named() {
-        let refused = |rows: &str, parts: &[&str]| {
-            let folder = folder(&[("t.toml", TABLE.as_bytes()), ("t.csv", rows.as_bytes())]);
-            let message = load(&folder.path().join("t.toml")).unwrap_err().to_string();
-            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    fn records_have_one_kind_of_target() {
+        let targets = |target: &str| {
+            let text = TABLE.replace("label = \"class\"", target).replace("classes = [\"no\", \"yes\"]", "");
+            Description::parse(&text).and_then(|description| description.task())
         };
-        refused("set,age,job,class\na,old,x,no\n", &["t.csv, line 2, column `age`", "not a number"]);
-        refused("set,age,job,class\na,1,z,no\n", &["line 2, column `job`", "other = true"]);
-        refused("set,age,job,class\na,1,x,perhaps\n", &["line 2", "perhaps", "classes"]);
-        refused("set,age,job,class\nc,1,x,no\n", &["line 2", "neither"]);
-        refused("set,age,job\na,1,x\n", &["no column `class`"]);
-        refused("set,age,job,class\na,1,x,no\n", &["the test split is empty"]);
-    }
-
-    #[cfg(feature = "images")]
-    #[test]
-    fn folders_of_images_need_no_description() {
-        let image = |level: u8| crate::own::decoder::tests::portable(2, 2, [level; 3]);
-        let images = folder(&[
-            ("train/a/1.png", &image(0)),
-            ("train/b/1.png", &image(255)),
-            ("test/a/1.png", &image(9)),
-        ]);
-        let dataset = load(images.path()).unwrap();
-        let mut input = [0.0; 12];
-        dataset.train().read(1, &mut input);
-        assert_eq!(input, [1.0; 12]);
-    }
-
-    #[cfg(not(feature = "images"))]
-    #[test]
-    fn images_without_their_feature_name_it() {
-        let images = folder(&[("train/a/1.png", b"any"), ("test/a/1.png", b"any")]);
-        let message = load(images.path()).unwrap_err().to_string();
-        assert!(message.contains("1.png") && message.contains("--features images"), "{message}");
-    }
-
-    #[cfg(not(feature = "parquet"))]
-    #[test]
-    fn parquet_without_its_feature_names_it() {
-        let text = TABLE.replace("csv", "parquet");
-        let folder = folder(&[("t.toml", text.as_bytes()), ("t.parquet", b"any")]);
-        let message = load(&folder.path().join("t.toml")).unwrap_err().to_string();
-        assert!(message.contains("t.parquet") && message.contains("--features parquet"), "{message}");
-    }
-
-    #[test]
-    fn arrays_need_no_description() {
-        let bytes = |name, kind, shape, body: &[u8]| (name, npy(kind, shape, body));
-        let members = [
-            bytes("x_train", "|u1", "(2, 1)", &[0, 255]),
-            bytes("y_train", "|u1", "(2,)", &[0, 1]),
-            bytes("x_test", "|u1", "(2, 1)", &[0, 255]),
-            bytes("y_test", "|u1", "(2,)", &[0, 1]),
-        ];
-        let folder = folder(&[]);
-        let path = folder.path().join("a.npz");
-        std::fs::write(&path, archive(true, &members)).unwrap();
-        assert_eq!(load(&path).unwrap().classes(), ["0", "1"]);
-        let mut more = members.clone();
-        more[1] = bytes("y_train", "|u1", "(2,)", &[0, 2]);
-        std::fs::write(&path, archive(true, &more)).unwrap();
-        let message = load(&path).unwrap_err().to_string();
-        assert!(message.contains("label 2") && message.contains("declare more classes"), "{message}");
-        let mut floats = members;
-        floats[0] = bytes("x_train", "<f4", "(2, 1)", &[0; 8]);
-        std::fs::write(&path, archive(true, &floats)).unwrap();
-        assert!(load(&path).unwrap_err().to_string().contains("range = [low, high]"));
-    }
-
-    #[test]
-    fn a_table_alone_is_answered_with_an_example() {
-        let folder = folder(&[("t.csv", b"a,b\n1,2\n"), ("t.doc", b"")]);
-        let message = |name: &str| load(&folder.path().join(name)).unwrap_err().to_string();
-        assert!(message("t.csv").contains("[[columns]]"));
-        assert!(message("t.doc").contains("not a kind of file"));
-        assert!(message("none").contains("no such file"));
+        assert_eq!(targets("labels = [\"a\"]"), Ok(Some(Task::Labels(vec!["a".into()]))));
+        assert_eq!(targets("target = \"none\""), Ok(Some(Task::None)));
+        let price = Quantity { name: "price".into(), range: [0.0, 10.0] };
+        let values = "values = [{ column = \"price\", range = [0, 10] }]";
+        assert_eq!(targets(values), Ok(Some(Task::Values(vec![price]))));
+        let refused = |target: &str, part: &str| {
+            let reason = targets(target).unwrap_err();
+            assert!(reason.contains(part), "{reason}");
+        };
+        refused("", "target = \"none\"");
+        refused("label = \"class\"", "`classes`");
+        refused("labels = [\"a\"]\ntarget = \"none\"", "one kind of target");
+        refused(&format!("labels = [\"a\"]\n{values}"), "one kind of target");
+        refused("labels = [\"a\", \"a\"]", "`a` is declared twice");
+        refused("labels = [\"job\"]", "give the answer away");
+        refused("labels = []", "0 labels");
+        refused("values = [{ column = \"price\", range = [1, 1] }]", "`price`");
+        assert!(Description::parse(&format!("labels = [\"a\"]\n{TABLE}")).unwrap_err().contains("one kind"));
     }
 }

@@ -88,7 +88,7 @@ struct Decoded {
 
 fn join<'a>(images: impl Iterator<Item = &'a Decoded> + Clone) -> Split {
     let labels = images.clone().map(|image| image.class).collect();
-    Split { records: Records::Bytes(images.flat_map(|image| image.pixels.iter().copied()).collect()), labels }
+    Split::classified(Records::Bytes(images.flat_map(|image| image.pixels.iter().copied()).collect()), labels)
 }
 
 /// Names of the folders inside a folder, sorted, without hidden ones.
@@ -228,8 +228,8 @@ mod tests {
         let read_folder = read(root, Form::default()).unwrap();
         assert_eq!(read_folder.classes, ["cat", "dog"]);
         assert_eq!(read_folder.input, Shape::Image { height: 2, width: 3, channels: 3 });
-        assert_eq!(read_folder.train.labels, [0, 1]);
-        assert_eq!(read_folder.test.labels, [1]);
+        assert_eq!(read_folder.train.labels(), [0, 1]);
+        assert_eq!(read_folder.test.labels(), [1]);
         let Records::Bytes(pixels) = &read_folder.train.records else { panic!("bytes") };
         assert_eq!(pixels[..6], [1, 2, 3, 1, 2, 3]);
         assert!(pixels[18..].iter().all(|value| value.abs_diff(200) < 4), "{pixels:?}");

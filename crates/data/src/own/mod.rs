@@ -5,13 +5,16 @@ pub mod csv;
 mod decoder;
 pub mod description;
 pub mod images;
+mod load;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod partition;
+pub mod rows;
 pub mod table;
 
-pub use description::{Description, load};
+pub use description::Description;
+pub use load::load;
 
 /// Refuses every image.
 #[cfg(not(feature = "images"))]

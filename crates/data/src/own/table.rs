@@ -1,11 +1,8 @@
-//! Rows of a table as inputs: numbers by declared ranges, categories as one value each.
+//! Columns of a table as inputs: numbers by declared ranges, categories as one value each.
 //!
 //! Everything that turns a cell into inputs is declared before the table is read. A minimum, a mean or the list of
 //! categories taken from private rows would be a release without a price.
 
-use crate::dataset::{Records, Split};
-use crate::error::{DataError, Result};
-use crate::limits;
 use serde::{Deserialize, Serialize};
 
 /// One column and how it becomes inputs.
@@ -95,7 +92,7 @@ impl Column {
     }
 
     /// Appends the inputs of one cell.
-    fn encode(&self, cell: &str, inputs: &mut Vec<f32>) -> std::result::Result<(), String> {
+    pub(super) fn encode(&self, cell: &str, inputs: &mut Vec<f32>) -> std::result::Result<(), String> {
         if let Some(categories) = &self.categories {
             let found = categories.iter().position(|category| category == cell);
             if found.is_none() && !self.other {
@@ -128,54 +125,6 @@ impl Column {
             (None, None) => return Err("the column declares no range".to_string()),
         });
         Ok(())
-    }
-}
-
-/// Rows becoming a split.
-pub struct Rows<'a> {
-    file: &'a str,
-    columns: &'a [Column],
-    classes: &'a [String],
-    inputs: Vec<f32>,
-    labels: Vec<u32>,
-}
-
-impl<'a> Rows<'a> {
-    /// No rows yet.
-    pub fn new(file: &'a str, columns: &'a [Column], classes: &'a [String]) -> Rows<'a> {
-        Rows { file, columns, classes, inputs: Vec::new(), labels: Vec::new() }
-    }
-
-    /// Appends one row: its cells in the order of the columns, and its class.
-    pub fn push<'c>(
-        &mut self,
-        position: &dyn std::fmt::Display,
-        mut cell: impl FnMut(usize) -> &'c str,
-        class: &str,
-    ) -> Result<()> {
-        for (index, column) in self.columns.iter().enumerate() {
-            column.encode(cell(index).trim(), &mut self.inputs).map_err(|reason| {
-                let position = format!("{position}, column `{}`", column.name);
-                DataError::malformed(self.file, position, reason).remedy("then check again")
-            })?;
-        }
-        if self.inputs.len() as u64 > limits::MAXIMUM_VALUES {
-            let reason = format!("more than {} input values", limits::MAXIMUM_VALUES);
-            return Err(
-                DataError::malformed(self.file, position, reason).remedy("use fewer rows or categories")
-            );
-        }
-        let label = self.classes.iter().position(|known| known == class.trim()).ok_or_else(|| {
-            let reason = format!("class {:?}, the declared ones are {:?}", class.trim(), self.classes);
-            DataError::malformed(self.file, position, reason).remedy("correct it, or declare it in `classes`")
-        })?;
-        self.labels.push(label as u32);
-        Ok(())
-    }
-
-    /// The rows so far.
-    pub fn finish(self) -> Split {
-        Split { records: Records::Floats(self.inputs), labels: self.labels }
     }
 }
 

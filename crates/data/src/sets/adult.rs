@@ -7,9 +7,11 @@ use super::{exactly, finish, names};
 use crate::dataset::{Dataset, Split};
 use crate::error::Result;
 use crate::own::csv::lines;
-use crate::own::table::{Column, Rows};
+use crate::own::rows::Rows;
+use crate::own::table::Column;
 use crate::registry::{Content, Entry, Official};
 use crate::scaling::Scaling;
+use crate::task::Task;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -89,12 +91,13 @@ fn load(entry: &Entry, contents: Vec<Content>) -> Result<Dataset> {
 }
 
 fn split(content: &Content) -> Result<Split> {
-    let (columns, classes) = (columns(), names(&CLASSES));
-    let mut rows = Rows::new(&content.file, &columns, &classes);
+    let (columns, task) = (columns(), Task::Classes(names(&CLASSES)));
+    let mut rows = Rows::new(&content.file, &columns, &task);
     lines(&content.file, &content.bytes, columns.len() + 1, |position, line| {
         let cell = |index: usize| line.get(index).unwrap_or("");
         // The test file ends every class with a full stop.
-        rows.push(&position, cell, cell(columns.len()).trim().trim_end_matches('.'))
+        let class = cell(columns.len()).trim().trim_end_matches('.');
+        rows.push(&position, |index| if index < columns.len() { cell(index) } else { class })
     })?;
     Ok(rows.finish())
 }
@@ -120,12 +123,12 @@ mod tests {
     fn both_manners_are_read() {
         assert_eq!(ENTRY.input, [width(&columns())]);
         let train = split(&content(TRAIN)).unwrap();
-        assert_eq!(train.labels, [0]);
+        assert_eq!(train.labels(), [0]);
         let Records::Floats(values) = &train.records else { panic!("floats") };
         assert_eq!(values.len(), 108);
         assert_eq!(values[..10], [-0.22, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
         let test = split(&content(TEST)).unwrap();
-        assert_eq!(test.labels, [1]);
+        assert_eq!(test.labels(), [1]);
         let Records::Floats(values) = &test.records else { panic!("floats") };
         assert_eq!((values[9], values[107]), (1.0, 1.0));
     }

@@ -8,9 +8,11 @@ use crate::dataset::Dataset;
 use crate::error::{DataError, Result};
 use crate::own::csv::lines;
 use crate::own::partition::is_test;
-use crate::own::table::{Column, Rows};
+use crate::own::rows::Rows;
+use crate::own::table::Column;
 use crate::registry::{Content, Entry, Official};
 use crate::scaling::Scaling;
+use crate::task::Task;
 
 /// The registry's line.
 pub static ENTRY: Entry = Entry {
@@ -84,12 +86,12 @@ fn load(entry: &Entry, contents: Vec<Content>) -> Result<Dataset> {
     })?;
     let columns: Vec<Column> =
         RANGES.iter().map(|(name, low, high)| Column::number(name, *low, *high)).collect();
-    let numbers = names(&["0", "1"]);
+    let numbers = Task::Classes(names(&["0", "1"]));
     let mut train = Rows::new(&content.file, &columns, &numbers);
     let mut test = Rows::new(&content.file, &columns, &numbers);
     lines(&content.file, body, RANGES.len() + 1, |position, line| {
         let rows = if is_test(line.as_slice().as_bytes(), TEST_FRACTION) { &mut test } else { &mut train };
-        rows.push(&position, |index| line.get(index).unwrap_or(""), line.get(RANGES.len()).unwrap_or(""))
+        rows.push(&position, |index| line.get(index).unwrap_or(""))
     })?;
     let scaling = Scaling::identity("numbers by the published ranges to -1 to 1");
     finish(entry, names(&CLASSES), scaling, train.finish(), test.finish())

@@ -59,5 +59,5 @@ pub(super) fn split(contents: &[Content], labels: Labels) -> Result<Split> {
     for content in contents {
         records(&content.file, &content.bytes, labels, &mut pixels, &mut classes)?;
     }
-    Ok(Split { records: Records::Bytes(pixels), labels: classes })
+    Ok(Split::classified(Records::Bytes(pixels), classes))
 }

@@ -42,7 +42,7 @@ fn convert(entry: &Entry, colour: &Dataset) -> Result<Dataset> {
             Records::Bytes(pixels) => images(pixels, colour.input()),
             Records::Floats(_) => unreachable!("images are stored as bytes"),
         }),
-        labels: split.labels.clone(),
+        targets: split.targets.clone(),
     };
     let [train, test] = [colour.train(), colour.test()].map(|view| convert(view.split()));
     finish(entry, colour.classes().to_vec(), Scaling::range(0.0, 255.0), train, test)
@@ -86,8 +86,8 @@ mod tests {
         {
             let dataset = (CIFAR10.load)(&CIFAR10, cifar(colour)).unwrap();
             assert_eq!(dataset.input(), Shape::image(1, 28, 28));
-            assert_eq!(dataset.train().split().labels, [0, 1, 2, 3, 4]);
-            assert_eq!(dataset.test().split().labels, [5]);
+            assert_eq!(dataset.train().split().labels(), [0, 1, 2, 3, 4]);
+            assert_eq!(dataset.test().split().labels(), [5]);
             // 0.2126, 0.7152 and 0.0722 of the colours, rounded down; one colour stays one when it is resized.
             assert_eq!(pixels(dataset.train().split()), [luma; 5 * 784]);
             assert_eq!(dataset.scaling().value(0, 0.0), -1.0);
@@ -105,7 +105,7 @@ mod tests {
         };
         let dataset = (SVHN.load)(&SVHN, vec![content(), content()]).unwrap();
         let rows: Vec<&[u8]> = pixels(dataset.test().split()).chunks(28).collect();
-        assert_eq!((rows.len(), &dataset.test().split().labels[..]), (28, &[0][..]));
+        assert_eq!((rows.len(), &dataset.test().split().labels()[..]), (28, &[0][..]));
         assert!(rows[..13].iter().all(|row| *row == [255; 28]), "{rows:?}");
         assert!(rows[15..].iter().all(|row| *row == [0; 28]), "{rows:?}");
     }

@@ -39,7 +39,7 @@ fn load_idx(entry: &Entry, contents: Vec<Content>, classes: &[&str], scaling: Sc
             let reason = format!("{} labels do not fit the number of images", labels_read.len());
             return Err(DataError::malformed(&labels.file, "byte 4", reason));
         }
-        Ok(Split { records: Records::Bytes(images_read.pixels), labels: labels_read })
+        Ok(Split::classified(Records::Bytes(images_read.pixels), labels_read))
     };
     // Moving 47 MB past its header takes a while: both splits at once.
     let (train, test) = rayon::join(|| split(train_images, train_labels), || split(test_images, test_labels));

@@ -64,7 +64,7 @@ fn split(content: &Content) -> Result<Split> {
         }
         Ok(())
     })?;
-    Ok(Split { records: Records::Bytes(pixels), labels })
+    Ok(Split::classified(Records::Bytes(pixels), labels))
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn lines_are_read_and_wrong_ones_named() {
         let read = split(&content(&[(16, 3), (0, 9)])).unwrap();
-        assert_eq!(read.labels, [3, 9]);
+        assert_eq!(read.labels(), [3, 9]);
         assert_eq!(read.records.len(), 128);
         let message = |lines: &[(u32, u32)]| split(&content(lines)).unwrap_err().to_string();
         assert!(message(&[(0, 1), (17, 1)]).contains("o.tra, line 2, value 1"));

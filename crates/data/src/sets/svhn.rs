@@ -83,7 +83,7 @@ fn split(content: &Content) -> Result<Split> {
             pixels.extend([0, PLANE, 2 * PLANE].map(|plane| image[plane + column * SIDE + row]));
         }
     }
-    Ok(Split { records: Records::Bytes(pixels), labels })
+    Ok(Split::classified(Records::Bytes(pixels), labels))
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     fn columns_become_rows_and_ten_becomes_zero() {
         for compressed in [false, true] {
             let split = split(&content(2, &[10, 9], compressed)).unwrap();
-            assert_eq!(split.labels, [0, 9]);
+            assert_eq!(split.labels(), [0, 9]);
             let Records::Bytes(pixels) = &split.records else { panic!("bytes") };
             assert_eq!(pixels.len(), 2 * 3 * PLANE);
             assert_eq!(pixels.iter().position(|value| *value == 77), Some((SIDE + 2) * 3 + 2));

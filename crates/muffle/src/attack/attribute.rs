@@ -132,11 +132,11 @@ fn shares(values: &[usize], kinds: usize) -> Vec<f64> {
 fn with_value(view: &View, inputs: &Range<usize>, value: usize) -> Split {
     let width = view.dataset().input().len();
     let places: Vec<usize> = (0..view.len()).map(|index| view.record(index)).collect();
-    let Split { records, labels } = view.split().select(&places);
+    let Split { records, targets } = view.split().select(&places);
     let mut records = records.into_floats();
     for record in records.chunks_exact_mut(width) {
         record[inputs.clone()].fill(0.0);
         record[inputs.start + value] = 1.0;
     }
-    Split { records: Records::Floats(records), labels }
+    Split { records: Records::Floats(records), targets }
 }

@@ -93,7 +93,7 @@ fn answers(description: &ModelDescription, parameters: &[f32], dataset: &Dataset
     let mut evaluator = Evaluator::new(Arc::new(description.network()?), None)?;
     let mut labels = Vec::with_capacity(dataset.test().split().len());
     evaluator.for_each(parameters, &dataset.test(), |_, outputs| labels.push(predicted(outputs) as u32))?;
-    Ok(Split { labels, ..dataset.test().split().clone() })
+    Ok(Split::classified(dataset.test().split().records.clone(), labels))
 }
 
 fn surrogate_plan(description: &ModelDescription, own: &Dataset) -> Result<Plan> {

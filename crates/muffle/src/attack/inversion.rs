@@ -141,7 +141,7 @@ fn mean_image(dataset: &Dataset, class: usize) -> Vec<f32> {
     if let Records::Bytes(values) = &train.split().records {
         for (image, _) in values
             .chunks_exact(width)
-            .zip(&train.split().labels)
+            .zip(train.split().labels())
             .filter(|(_, label)| **label as usize == class)
         {
             sum.iter_mut().zip(image).for_each(|(sum, value)| *sum += f64::from(*value));

@@ -49,16 +49,16 @@ pub fn poison(
 
 /// The training split with a share of its labels wrong.
 fn flipped(dataset: &Dataset, fraction: f64, seed: u64) -> Split {
-    let mut split = dataset.train().split().clone();
+    let train = dataset.train();
+    let mut labels = train.split().labels().to_vec();
     let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
-    let mut order: Vec<usize> = (0..split.len()).collect();
+    let mut order: Vec<usize> = (0..labels.len()).collect();
     uniform.shuffle(&mut order);
-    let count = (fraction * split.len() as f64).round() as usize;
+    let count = (fraction * labels.len() as f64).round() as usize;
     for &record in &order[..count] {
-        let label = &mut split.labels[record];
-        *label = uniform.wrong_class(*label, dataset.classes().len());
+        labels[record] = uniform.wrong_class(labels[record], dataset.classes().len());
     }
-    split
+    Split::classified(train.split().records.clone(), labels)
 }
 
 #[cfg(test)]
@@ -69,10 +69,8 @@ mod tests {
 
     #[test]
     fn labels_are_flipped_to_others_and_more_include_fewer() {
-        let split = Split {
-            records: Records::Floats(vec![0.0; 40]),
-            labels: (0..40).map(|record| record % 3).collect(),
-        };
+        let split =
+            Split::classified(Records::Floats(vec![0.0; 40]), (0..40).map(|record| record % 3).collect());
         let classes = ["a", "b", "c"].map(String::from).to_vec();
         let scaling = Scaling::identity("as is");
         let visibility = Visibility::Public;
@@ -80,8 +78,8 @@ mod tests {
             Dataset::new("x", Shape::Vector(1), classes, scaling, visibility, split.clone(), split.clone())
                 .unwrap();
         let changed = |fraction: f64| -> Vec<(usize, u32)> {
-            let labels = flipped(&dataset, fraction, 4).labels;
-            (0..40).filter(|&at| labels[at] != split.labels[at]).map(|at| (at, labels[at])).collect()
+            let labels = flipped(&dataset, fraction, 4).labels().to_vec();
+            (0..40).filter(|&at| labels[at] != split.labels()[at]).map(|at| (at, labels[at])).collect()
         };
         assert_eq!([changed(0.0).len(), changed(0.25).len(), changed(1.0).len()], [0, 10, 40]);
         assert!(changed(0.25).iter().all(|change| changed(0.5).contains(change)));

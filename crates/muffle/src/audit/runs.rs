@@ -3,7 +3,7 @@
 use super::attack::{PILOT_SHARE, best_threshold, count};
 use super::bounds::{Detections, needed_trials};
 use super::report::{Argument, Report, Verdict};
-use crate::data::Dataset;
+use crate::data::{Dataset, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
 use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
@@ -101,11 +101,10 @@ fn worlds(dataset: &Dataset, adjacency: Adjacency, seed: u64) -> Result<[Dataset
     let split = dataset.train().split();
     let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
     let canary = uniform.below(split.len() as u64) as usize;
-    let wrong = uniform.wrong_class(split.labels[canary], dataset.classes().len());
+    let wrong = uniform.wrong_class(split.labels()[canary], dataset.classes().len());
     let others = split.select(&(0..split.len()).filter(|&record| record != canary).collect::<Vec<_>>());
     let honest = split.select(&[canary]);
-    let mut planted = honest.clone();
-    planted.labels[0] = wrong;
+    let planted = Split::classified(honest.records.clone(), vec![wrong]);
     let without = match adjacency {
         Adjacency::AddRemove => others.clone(),
         Adjacency::ReplaceOne => others.clone().followed_by(honest),

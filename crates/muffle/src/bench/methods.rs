@@ -103,9 +103,11 @@ fn random_records(workload: &Workload, batch: usize) -> Result<Dataset> {
     let network = models::model(workload.model)?.network()?;
     let (input, classes) = (network.input(), network.output().len());
     let mut generator = SplitMix::new(0);
-    let mut split = |records: usize| Split {
-        records: Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
-        labels: (0..records).map(|record| (record % classes) as u32).collect(),
+    let mut split = |records: usize| {
+        Split::classified(
+            Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
+            (0..records).map(|record| (record % classes) as u32).collect(),
+        )
     };
     let (train, test) = (split(BATCHES * batch), split(1));
     let classes = (0..classes).map(|class| class.to_string()).collect();

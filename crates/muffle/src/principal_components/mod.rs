@@ -5,7 +5,7 @@
 //! use muffle::{noise::Key, principal_components};
 //! use muffle_nn::Shape;
 //!
-//! # let split = || Split { records: Records::Floats(vec![3.0, 4.0, 0.1, 6.0, 8.0, 0.0]), labels: vec![0, 1] };
+//! # let split = || Split::classified(Records::Floats(vec![3.0, 4.0, 0.1, 6.0, 8.0, 0.0]), vec![0, 1]);
 //! # let classes = vec!["left".to_string(), "right".to_string()];
 //! # let scaling = Scaling::identity("as measured");
 //! # let dataset = Dataset::new("points", Shape::Vector(3), classes, scaling, Visibility::Public, split(), split())?;

@@ -6,7 +6,7 @@ use nalgebra::DMatrix;
 /// Records of both splits.
 fn dataset(inputs: usize, scaling: Scaling, records: Vec<f32>) -> Dataset {
     let labels = vec![1; records.len() / inputs];
-    let split = Split { records: Records::Floats(records), labels };
+    let split = Split::classified(Records::Floats(records), labels);
     let classes = vec!["no".to_string(), "yes".to_string()];
     let (name, shape, visibility) = ("points", Shape::Vector(inputs), Visibility::Private);
     Dataset::new(name, shape, classes, scaling, visibility, split.clone(), split).unwrap()
@@ -55,7 +55,7 @@ fn without_noise_the_components_are_those_worked_out_by_hand() {
     );
     assert!(smaller.scaling().about().contains("as is") && smaller.scaling().about().contains("unit length"));
     for view in [smaller.train(), smaller.test()] {
-        assert_eq!(view.split().labels, [1; 4]);
+        assert_eq!(view.split().labels(), [1; 4]);
         let Records::Floats(values) = &view.split().records else { panic!("floats") };
         for (value, expected) in values.iter().zip([1.0, 0.0, 1.0, 0.0]) {
             assert!((value - expected).abs() < 2e-5, "{values:?}");

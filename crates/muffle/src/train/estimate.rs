@@ -42,9 +42,11 @@ pub fn estimate(plan: &Plan) -> Result<Estimate> {
 fn made_up(plan: &Plan) -> Result<Dataset> {
     let mut generator = SplitMix::new(0);
     let (input, classes) = (plan.network.input(), plan.network.output().len());
-    let mut split = |records: usize| Split {
-        records: Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
-        labels: (0..records).map(|record| (record % classes) as u32).collect(),
+    let mut split = |records: usize| {
+        Split::classified(
+            Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
+            (0..records).map(|record| (record % classes) as u32).collect(),
+        )
     };
     let names = (0..classes).map(|class| class.to_string()).collect();
     let (train, test) = (split(plan.recipe.batch_size as usize), split(1));

@@ -50,7 +50,7 @@ mod tests {
 
     fn numbers(visibility: Visibility) -> Dataset {
         let records = Records::Floats((0..50).map(|value| value as f32).collect());
-        let split = Split { records, labels: (0..50).map(|record| record % 2).collect() };
+        let split = Split::classified(records, (0..50).map(|record| record % 2).collect());
         let classes = vec!["even".to_string(), "odd".to_string()];
         let scaling = Scaling::identity("as is");
         Dataset::new("numbers", Shape::Vector(1), classes, scaling, visibility, split.clone(), split).unwrap()
@@ -69,7 +69,7 @@ mod tests {
                 different.sort_by(f32::total_cmp);
                 different.dedup();
                 assert_eq!(different.len(), expected);
-                for (value, label) in values.iter().zip(&split.labels) {
+                for (value, label) in values.iter().zip(split.labels()) {
                     assert_eq!(*value as u32 % 2, *label);
                 }
             }

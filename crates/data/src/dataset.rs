@@ -141,6 +141,7 @@ pub struct Dataset {
     columns: Vec<Column>,
     train: Split,
     test: Split,
+    public: Option<Split>,
 }
 
 impl Dataset {
@@ -168,7 +169,7 @@ impl Dataset {
         test: Split,
     ) -> Result<Dataset> {
         let (name, columns) = (name.to_string(), Vec::new());
-        let dataset = Dataset { name, input, task, scaling, visibility, columns, train, test };
+        let dataset = Dataset { name, input, task, scaling, visibility, columns, train, test, public: None };
         if input.is_empty() || input.len() > limits::MAXIMUM_RECORD {
             return Err(dataset.refusal(format!("a record of shape {input} cannot be an input of a network")));
         }
@@ -212,11 +213,32 @@ impl Dataset {
         DataError::Description { file: format!("data set `{}`", self.name), reason }
     }
 
-    /// The same with other records in its splits.
+    /// The same with other records in its training and test splits.
     pub fn with_splits(&self, train: Split, test: Split) -> Result<Dataset> {
         let (task, scaling) = (self.task.clone(), self.scaling.clone());
         let other = Dataset::with_task(&self.name, self.input, task, scaling, self.visibility, train, test)?;
-        Ok(Dataset { columns: self.columns.clone(), ..other })
+        Ok(Dataset { columns: self.columns.clone(), public: self.public.clone(), ..other })
+    }
+
+    /// The same with a pool of records that the user declares to be public: outside every guarantee, to be read as often
+    /// as one likes. They have the targets of the task, or none.
+    pub fn with_public(self, public: Split) -> Result<Dataset> {
+        let unlabelled = matches!(public.targets, Targets::None(_));
+        self.check("public", &public, if unlabelled { &Task::None } else { &self.task })?;
+        Ok(Dataset { public: Some(public), ..self })
+    }
+
+    /// The same with the first records of the test split, in the order of the files, as the public pool; the others stay
+    /// for testing.
+    pub fn with_public_from_test(self, count: usize) -> Result<Dataset> {
+        if count == 0 || count >= self.test.len() {
+            let most = self.test.len() - 1;
+            return Err(self.refusal(format!("{count} public records of the test split; choose 1 to {most}")));
+        }
+        let positions: Vec<usize> = (0..self.test.len()).collect();
+        let public = self.test.select(&positions[..count]);
+        let test = self.test.select(&positions[count..]);
+        Dataset { test, ..self }.with_public(public)
     }
 
     /// The same, known to be the rows of a table.
@@ -272,6 +294,11 @@ impl Dataset {
     pub fn test(&self) -> View<'_> {
         View::new(self, &self.test)
     }
+
+    /// The records that are declared to be public, if there are any.
+    pub fn public(&self) -> Option<View<'_>> {
+        self.public.as_ref().map(|public| View::new(self, public))
+    }
 }
 
 #[cfg(test)]
@@ -326,5 +353,38 @@ mod tests {
         refused(Task::Labels(names()), Targets::Values(rows([0.0; 4])), "kind");
         refused(Task::Labels(vec!["a".into()]), Targets::Labels(rows([0.0; 4])), "2 targets of a record");
         refused(Task::Labels(names()), Targets::None(2), "kind");
+    }
+
+    #[test]
+    fn a_public_pool_has_the_targets_of_the_task_or_none() {
+        let names = vec!["a".to_string(), "b".to_string()];
+        let dataset = dataset(Task::Classes(names), Targets::Classes(vec![0, 1])).unwrap();
+        assert!(dataset.public().is_none());
+        let pool = |values: &[f32], targets| Split { records: Records::Floats(values.to_vec()), targets };
+        let unlabelled = dataset.clone().with_public(pool(&[0.5, 2.0, 3.0], Targets::None(3))).unwrap();
+        let mut input = [0.0];
+        unlabelled.public().unwrap().read(1, &mut input);
+        assert_eq!((input, unlabelled.public().unwrap().target(1)), ([2.0], Target::None));
+        let splits = || (dataset.train().split().clone(), dataset.test().split().clone());
+        let (train, test) = splits();
+        assert!(unlabelled.with_splits(train, test).unwrap().public().is_some());
+        let labelled = dataset.clone().with_public(pool(&[0.5], Targets::Classes(vec![1]))).unwrap();
+        assert_eq!(labelled.public().unwrap().label(0), 1);
+        let message = dataset.with_public(pool(&[0.5], Targets::Classes(vec![2]))).unwrap_err().to_string();
+        assert!(message.contains("record 0 of the public split"), "{message}");
+    }
+
+    #[test]
+    fn the_first_test_records_may_become_public() {
+        let names = vec!["a".to_string(), "b".to_string()];
+        let dataset = dataset(Task::Classes(names), Targets::Classes(vec![0, 1])).unwrap();
+        let divided = dataset.clone().with_public_from_test(1).unwrap();
+        assert_eq!(divided.public().unwrap().split(), &dataset.test().split().select(&[0]));
+        assert_eq!(divided.test().split(), &dataset.test().split().select(&[1]));
+        assert_eq!(divided.train().split(), dataset.train().split());
+        for count in [0, 2] {
+            let message = dataset.clone().with_public_from_test(count).unwrap_err().to_string();
+            assert!(message.contains("choose 1 to 1"), "{message}");
+        }
     }
 }

@@ -67,6 +67,37 @@ pub struct ValueColumn {
     pub range: [f64; 2],
 }
 
+/// A table of records that are public.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Public {
+    /// Its path, relative to the description; its targets are not read.
+    Path(String),
+    /// Its path, and whether it has the targets of the other tables.
+    Pool(Pool),
+}
+
+/// A table of records that are public, in full.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Relative to the description.
+    pub path: String,
+    /// Whether it has the columns of the target.
+    #[serde(default)]
+    pub labelled: bool,
+}
+
+impl Public {
+    /// The path, and whether targets are read.
+    pub(super) fn parts(&self) -> (&str, bool) {
+        match self {
+            Public::Path(path) => (path, false),
+            Public::Pool(Pool { path, labelled }) => (path, *labelled),
+        }
+    }
+}
+
 /// Says that records have no target.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,6 +116,8 @@ pub struct Description {
     pub path: String,
     /// A second file with the test rows of a table.
     pub test_path: Option<String>,
+    /// A further file of a table with records that are declared to be public.
+    pub public: Option<Public>,
     /// The column of a table that says which split a row belongs to.
     pub split: Option<SplitColumn>,
     /// The share of records for testing, chosen by a hash of each record.
@@ -119,6 +152,7 @@ impl Description {
             format,
             path: String::new(),
             test_path: None,
+            public: None,
             split: None,
             test_fraction: None,
             label: None,
@@ -157,6 +191,7 @@ impl Description {
             ("label", self.label.is_some(), table),
             ("columns", !self.columns.is_empty(), table),
             ("split", self.split.is_some(), table),
+            ("public", self.public.is_some(), table),
             ("test_path", self.test_path.is_some(), table),
             ("labels", self.labels.is_some(), self.format != Format::Images),
             ("values", self.values.is_some(), self.format != Format::Images),

@@ -1,6 +1,6 @@
 //! Loads a data set of the user's own.
 
-use super::description::{Description, Format, SplitColumn, numbered};
+use super::description::{Description, Format, Public, SplitColumn, numbered};
 use super::rows::Rows;
 use super::table::width;
 use super::{csv, images, npz, parquet, partition};
@@ -107,15 +107,27 @@ fn table(name: &str, path: &Path, description: &Description, task: Task) -> Resu
         rows.push(&row.position, |index| row.cell(index))
     })?;
     let (train, mut test) = (train.finish(), test.finish());
+    let with_targets = &wanted[..columns.len() + task.cells()];
     if let Some(path) = &description.test_path {
-        test = whole(description, &base.join(path), &wanted, &task)?;
+        test = whole(description, &base.join(path), with_targets, &task)?;
     }
+    let public = match description.public.as_ref().map(Public::parts) {
+        Some((path, true)) => Some(whole(description, &base.join(path), with_targets, &task)?),
+        Some((path, false)) => {
+            Some(whole(description, &base.join(path), &wanted[..columns.len()], &Task::None)?)
+        }
+        None => None,
+    };
     let scaling = Scaling::identity(
         "numbers by the declared ranges to -1 to 1 (or declared mean and deviation), categories as 0 or 1",
     );
     let input = Shape::Vector(width(columns));
     let dataset = Dataset::with_task(name, input, task, scaling, Visibility::Private, train, test)?;
-    Ok(dataset.with_columns(columns.clone()))
+    let dataset = dataset.with_columns(columns.clone());
+    match public {
+        Some(public) => dataset.with_public(public),
+        None => Ok(dataset),
+    }
 }
 
 /// Calls `visit` with each row of a table.
@@ -364,5 +376,25 @@ mod tests {
         assert_eq!((dataset.train().len(), dataset.train().target(1)), (2, Target::None));
         let message = read(values, "set,age,job\na,1,x\n").unwrap_err().to_string();
         assert!(message.contains("no column `price`"), "{message}");
+    }
+
+    #[test]
+    fn a_table_may_have_a_public_pool() {
+        let rows = b"set,age,job,class\na,25,x,no\nb,100,y,yes\n";
+        let read = |public: &str, pool: &str| {
+            let text = format!("public = {public}\n{TABLE}");
+            let files = [("t.toml", text.as_bytes()), ("t.csv", &rows[..]), ("pool.csv", pool.as_bytes())];
+            load(&folder(&files).path().join("t.toml"))
+        };
+        let dataset = read("\"pool.csv\"", "job,age\ny,50\nx,0\n").unwrap();
+        let pool = dataset.public().unwrap();
+        assert_eq!((pool.len(), pool.target(0)), (2, Target::None));
+        let labelled = "{ path = \"pool.csv\", labelled = true }";
+        let dataset = read(labelled, "class,job,age\nyes,y,50\n").unwrap();
+        assert_eq!(dataset.public().unwrap().label(0), 1);
+        let message = read(labelled, "job,age\ny,50\n").unwrap_err().to_string();
+        assert!(message.contains("pool.csv") && message.contains("no column `class`"), "{message}");
+        let message = read("\"none.csv\"", "").unwrap_err().to_string();
+        assert!(message.contains("none.csv"), "{message}");
     }
 }

@@ -105,7 +105,7 @@ mod tests {
         };
         let dataset = (SVHN.load)(&SVHN, vec![content(), content()]).unwrap();
         let rows: Vec<&[u8]> = pixels(dataset.test().split()).chunks(28).collect();
-        assert_eq!((rows.len(), &dataset.test().split().labels()[..]), (28, &[0][..]));
+        assert_eq!((rows.len(), dataset.test().split().labels()), (28, &[0][..]));
         assert!(rows[..13].iter().all(|row| *row == [255; 28]), "{rows:?}");
         assert!(rows[15..].iter().all(|row| *row == [0; 28]), "{rows:?}");
     }

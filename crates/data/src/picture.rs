@@ -1,8 +1,9 @@
 //! Decoded images: resized by a triangle filter, and made grey or coloured in eight bits.
 //!
 //! # Source
-//! The filter, the order of its sums and the weights of the colours are those of version 0.25 of the `image` crate, so
-//! that records are the same, to the last bit, as when that crate prepared them.
+//! The filter, the order of its sums and the weights of the colours are those of version 0.25.10 of the `image` crate as it
+//! is built for x86-64, so that records are the same, to the last bit, as when that crate prepared them. Where a build
+//! allows it, that crate fuses the multiplications of the luma; here no build does, and all give the same pixels.
 
 /// Weights of red, green and blue in the luma of Rec. 709, from its primaries and a white point of D65.
 const LUMA: [f32; 3] = [0.212_647_84, 0.715_179_2, 0.072_173_04];

@@ -62,7 +62,7 @@ fn page() -> String {
     let mut page = "# Methods\n\nMade by `muffle methods --markdown` from the table in the program. *Published* is the \
                     verdict on the paper's claim: sound, conditional (it holds under a condition that the published form \
                     does not always meet) or unsound. The sound form of every method is proved; a form as published that \
-                    is not carries the paper's epsilon as a claim.\n\n\
+                    is not carries the paper's epsilon as a claim. R1 to R10 are the [rules](rules.md) of sound training.\n\n\
                     | method | year | published | forms | idea |\n|---|---|---|---|---|\n"
         .to_string();
     for entry in METHODS {

@@ -1,6 +1,7 @@
 //! `muffle methods`: the published methods, and what became of their claims.
 
 use crate::CommandResult;
+use crate::words::sentence;
 use clap::Args;
 use muffle::audit::results;
 use muffle::methods::{Entry, METHODS, Mode, find};
@@ -95,12 +96,6 @@ fn page() -> String {
         }
     }
     page
-}
-
-/// With a capital letter at the front.
-fn sentence(text: &str) -> String {
-    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    first.to_uppercase() + rest
 }
 
 fn explain(entry: &Entry) {

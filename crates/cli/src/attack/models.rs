@@ -1,11 +1,9 @@
 //! The models that are attacked, with their data.
 
-use super::PROVES_NOTHING;
 use crate::train::Outcome;
 use clap::Args;
 use muffle::data::{Dataset, Search};
 use muffle::train::{Certificate, DataShape, Plan, Trained};
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Which models, and how to say what came of it.
@@ -33,14 +31,6 @@ impl Models {
         let search = Search::new(self.data_dir.as_deref());
         let open = |path: &PathBuf| Target::open(path, self.data.as_deref(), &search);
         std::iter::once(&self.run).chain(&self.against).map(open).collect()
-    }
-
-    /// Prints the findings on each model: as one object, or as a title and text.
-    pub fn report(&self, objects: Vec<Value>, text: &str) {
-        match self.json {
-            true => println!("{}", json!({ "runs": objects, "remark": PROVES_NOTHING })),
-            false => println!("{text}\n{PROVES_NOTHING}"),
-        }
     }
 }
 
@@ -87,10 +77,4 @@ impl Target {
         let file = self.path.join("privacy.json");
         Ok(file.exists().then(|| Certificate::read(&file)).transpose()?)
     }
-}
-
-/// Names of the models, padded to the same width.
-pub fn padded(targets: &[Target]) -> Vec<String> {
-    let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0);
-    targets.iter().map(|target| format!("{:<width$}", target.name)).collect()
 }

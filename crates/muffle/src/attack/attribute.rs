@@ -1,5 +1,6 @@
 //! Attribute inference: a column of a record that the attacker does not know, from all the others and the model's answer.
 
+use super::Entry;
 use super::membership::Suspects;
 use crate::audit::bounds::{lower_rate, upper_rate};
 use crate::data::own::table::Column;
@@ -7,6 +8,23 @@ use crate::data::{Dataset, Records, Split, View};
 use crate::train::{Evaluator, Result, TrainError};
 use muffle_nn::Examples;
 use std::ops::Range;
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "attribute inference",
+    command: "attribute",
+    paper: "Fredrikson, Lantz, Jha, Lin, Page, Ristenpart, Privacy in pharmacogenetics, USENIX Security; members beside others \
+            after Yeom et al. 2018",
+    year: 2014,
+    question: "what does the model tell of a column that is not known?",
+    needs: "the attacker knows all columns of a row but one, which has categories, and its class, and sees the model's \
+            probabilities",
+    steps: "ask the model about the row with every category in turn, and say the one with the largest product of the model's \
+            probability of the class and the share of the category in the test split",
+    figure: "how often that is right, of training rows, of test rows, and by always saying the most frequent category, with \
+             intervals of Clopper and Pearson at 95 %. Being right of everybody is what the model learned of the population, \
+             and no epsilon forbids it; what the model gives away of its records is the difference between the first two",
+};
 
 /// How often the attacker was right.
 #[derive(Clone, Copy, Debug, PartialEq)]

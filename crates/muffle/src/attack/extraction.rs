@@ -1,6 +1,6 @@
 //! Model extraction: a copy of a model, learned from its answers.
 
-use super::Trainings;
+use super::{Entry, Trainings};
 use crate::data::{Dataset, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
@@ -8,6 +8,22 @@ use crate::train::evaluation::predicted;
 use crate::train::{DataShape, Evaluator, ModelChoice, Plan, Recipe, Result, TrainError, train_in_memory};
 use muffle_nn::ModelDescription;
 use std::sync::Arc;
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "extraction",
+    command: "extraction",
+    paper: "Tramèr, Zhang, Juels, Reiter, Ristenpart, Stealing machine learning models via prediction APIs, USENIX Security",
+    year: 2016,
+    question: "can the model be copied by asking it?",
+    needs: "the attacker sees the classes that the model gives to records of the test split and knows its layers, not its \
+            parameters, its records or its recipe",
+    steps: "train a surrogate with the same layers on those answers, without privacy, for 1000 steps of at most 64 answers with \
+            Adam; more queries include those of fewer",
+    figure: "the share of records of the other half of the test split, which is never asked about, for which a surrogate says \
+             what the model says, beside that of whoever always says the most frequent answer. Differential privacy protects \
+             records, not models: no epsilon speaks of this attack",
+};
 
 /// Steps of every surrogate, whatever the number of answers it learns from.
 pub const STEPS: u64 = 1000;

@@ -1,11 +1,27 @@
 //! Model inversion: an input of which a model is sure that it belongs to a class.
 
+use super::Entry;
 use crate::data::{Dataset, Records};
 use crate::train::{Result, TrainError};
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose, Shape, Target};
 use std::sync::Arc;
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "inversion",
+    command: "inversion",
+    paper: "Fredrikson, Jha, Ristenpart, Model inversion attacks that exploit confidence information and basic \
+            countermeasures, CCS",
+    year: 2015,
+    question: "what does a class look like to the model?",
+    needs: "the attacker holds the parameters",
+    steps: "descend on the pixels of a grey image towards a class, without a prior; grey or colour images, networks that do not \
+            mix examples, and dropout drops as in training",
+    figure: "the probability that the model gives to the image, and its correlation with the mean training image of the class. \
+             Where a class is one person, the image may be that person; where it is many, it is at best their mean",
+};
 
 /// Root mean square of the first change, in values of a pixel; changes shrink evenly to nothing.
 const FIRST_CHANGE: f64 = 4.0;

@@ -1,10 +1,25 @@
 //! Poisoning: what wrong labels in the training data cost a model.
 
-use super::Trainings;
+use super::{Entry, Trainings};
 use crate::data::{Dataset, Split};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
 use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "poisoning",
+    command: "poisoning",
+    paper: "Biggio, Nelson, Laskov, Support vector machines under adversarial label noise, ACML; random flips",
+    year: 2011,
+    question: "what do wrong labels cost?",
+    needs: "the attacker gives some of the training records a random wrong label, and sees nothing",
+    steps: "train the recipe of the run again with a share of the training labels replaced by random other classes, each time \
+            with the same randomness; more wrong labels include those of fewer",
+    figure: "the accuracy on the test split, whose labels are right. A private model listens less to each record, so a few wrong \
+             ones move it less; epsilon bounds that for a few records, not for a tenth of them. For two classes a share of 1 \
+             turns everything around",
+};
 
 /// A model that was trained on wrong labels.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -143,7 +143,7 @@ fn check_meaning(
                 "there is one report for each record, so their number is public; use replace_one or zero_out",
             );
         }
-        if matches!(mechanism.sampling, Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. }) {
+        if matches!(mechanism.sampling, Sampling::Poisson { .. } | Sampling::FixedSize { .. }) {
             return refuse(
                 "a report shows that its record was sampled, so sampling hides nothing; drop the sampling",
             );
@@ -151,8 +151,8 @@ fn check_meaning(
     }
     match (mechanism.sampling, adjacency) {
         (Sampling::Full | Sampling::Poisson { .. }, _) => Ok(()),
-        (Sampling::WithoutReplacement { .. }, Adjacency::ReplaceOne | Adjacency::ZeroOut) => Ok(()),
-        (Sampling::WithoutReplacement { .. }, Adjacency::AddRemove) => {
+        (Sampling::FixedSize { .. }, Adjacency::ReplaceOne | Adjacency::ZeroOut) => Ok(()),
+        (Sampling::FixedSize { .. }, Adjacency::AddRemove) => {
             refuse("a fixed batch size fixes the number of records; use replace_one or zero_out")
         }
         (Sampling::Partitioned { assignment: Assignment::BallsAndBins }, _) => Ok(()),

@@ -69,6 +69,7 @@ pub enum Event {
         event: Box<Event>,
     },
     /// The inner event on a uniformly random subset of fixed size `sample_rate · N`.
+    #[serde(rename = "fixed_size_sampled", alias = "sampled_without_replacement")]
     SampledWithoutReplacement {
         /// Size of the sample over the public number of records.
         sample_rate: f64,
@@ -212,7 +213,7 @@ impl Event {
             Event::PureDp { .. } => "pure_dp",
             Event::ApproximateDp { .. } => "approximate_dp",
             Event::PoissonSampled { .. } => "poisson_sampled",
-            Event::SampledWithoutReplacement { .. } => "sampled_without_replacement",
+            Event::SampledWithoutReplacement { .. } => "fixed_size_sampled",
             Event::PartitionedEpoch { .. } => "partitioned_epoch",
             Event::Compose { .. } => "compose",
             Event::Repeat { .. } => "repeat",

@@ -44,7 +44,7 @@ impl Accountant for Moments {
             let sample_rate = match step.mechanism.sampling {
                 Sampling::Full => 1.0,
                 Sampling::Poisson { sample_rate } => sample_rate,
-                Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. } => {
+                Sampling::FixedSize { .. } | Sampling::Partitioned { .. } => {
                     return refusal("the moments accountant is for Poisson samples; use rdp or gdp");
                 }
             };

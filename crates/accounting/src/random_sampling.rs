@@ -57,8 +57,7 @@ impl Accountant for RandomSampling {
                     largest_order = f64::min(largest_order, order);
                 }
                 Mechanism {
-                    sampling:
-                        Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
+                    sampling: Sampling::Full | Sampling::FixedSize { .. } | Sampling::Partitioned { .. },
                     ..
                 } => return refusal("it is for Poisson samples; use gdp, zcdp or rdp"),
                 Mechanism {

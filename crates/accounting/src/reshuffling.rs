@@ -38,7 +38,7 @@ impl Accountant for Reshuffling {
             match step.mechanism {
                 Mechanism { sampling: Sampling::Partitioned { .. }, release: Release::Gaussian { .. } } => {}
                 Mechanism {
-                    sampling: Sampling::Full | Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. },
+                    sampling: Sampling::Full | Sampling::Poisson { .. } | Sampling::FixedSize { .. },
                     ..
                 }
                 | Mechanism {

@@ -50,7 +50,7 @@ impl Accountant for StrongComposition {
                 release: Release::Gaussian { noise_multiplier },
             } => Ok(Price::upper(epsilon(sample_rate, noise_multiplier, count as f64, delta))),
             Mechanism {
-                sampling: Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
+                sampling: Sampling::Full | Sampling::FixedSize { .. } | Sampling::Partitioned { .. },
                 ..
             } => refusal("the baseline is for Poisson samples; use gdp, zcdp or rdp"),
             Mechanism {

@@ -33,7 +33,7 @@ pub(crate) fn total_rho(
         let mechanism = &step.mechanism;
         match mechanism.sampling {
             Sampling::Full | Sampling::Partitioned { .. } => {}
-            Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. } => {
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => {
                 return Err(refuse(
                     accountant,
                     mechanism,

@@ -23,6 +23,16 @@ fn json_round_trip() {
     assert_eq!(serde_json::to_string(&parsed).unwrap(), step);
 }
 
+/// Ledgers of earlier versions say it in other words.
+#[test]
+fn samples_of_fixed_size_have_an_old_name_too() {
+    let event = Event::gaussian(1.0).sampled_without_replacement(0.01);
+    let text = serde_json::to_string(&event).unwrap();
+    assert!(text.contains("\"fixed_size_sampled\""), "{text}");
+    let old = text.replace("fixed_size_sampled", "sampled_without_replacement");
+    assert_eq!(serde_json::from_str::<Event>(&old).unwrap(), event);
+}
+
 #[test]
 fn unknown_kinds_and_fields_are_refused() {
     let error = serde_json::from_str::<Event>(r#"{"kind":"exponential","scale":1}"#).unwrap_err().to_string();

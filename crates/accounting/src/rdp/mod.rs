@@ -2,11 +2,11 @@
 
 pub mod conversion;
 pub mod curve;
+pub mod fixed_size;
 pub mod laplace;
 pub mod orders;
 pub mod randomised_response;
 pub mod sampled_gaussian;
-pub mod without_replacement;
 
 use crate::Adjacency;
 use crate::accountant::{Accountant, Price, Standing};

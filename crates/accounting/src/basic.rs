@@ -1,8 +1,8 @@
 //! Basic composition: epsilons add up.
 
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::rdp::FAILURE;
 use crate::{Adjacency, gdp};
 

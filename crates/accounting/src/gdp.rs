@@ -1,10 +1,10 @@
 //! Gaussian differential privacy: exact for Gaussian noise without sampling, an estimate with it.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
 use crate::normal;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 
 /// Delta of a μ-GDP mechanism at `epsilon`.
 ///

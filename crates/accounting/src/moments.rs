@@ -1,9 +1,9 @@
 //! The original moments accountant.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::rdp::sampled_gaussian;
 
 /// The largest moment that the original looks at.

@@ -1,9 +1,9 @@
 //! The published zCDP accountant for random sampling.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 
 /// zCDP for Poisson samples as Yu et al. printed it.
 ///

@@ -1,8 +1,8 @@
 //! The published zCDP accountant for reshuffled epochs.
 
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::{Adjacency, zcdp};
 
 /// zCDP for epochs over disjoint batches.

@@ -1,9 +1,9 @@
 //! Strong composition, as a historical baseline.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling, Step};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 
 /// Strong composition of amplified Gaussian steps, as in the script behind a published table.
 ///

@@ -1,6 +1,5 @@
 //! How a run looks while it goes on: a bar on a terminal, lines elsewhere, JSON for machines.
 
-use crate::train::plan_text;
 use crate::words::{duration, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use muffle::train::{Plan, Progress};
@@ -94,4 +93,21 @@ fn object(progress: &Progress) -> serde_json::Value {
         "test_accuracy": progress.test.map(|test| test.accuracy), "test_loss": progress.test.map(|test| test.loss),
         "examples_per_s": progress.examples_per_s,
     })
+}
+
+/// A plan in a few lines.
+pub fn plan_text(plan: &Plan) -> String {
+    let recipe = &plan.recipe;
+    let epochs = plan.steps as f64 * plan.sample_rate;
+    format!(
+        "data              {}, {} records\nmodel             {} parameters\nsteps             {} ({epochs:.1} epochs), \
+         {} records expected in each (rate {:.6})\nnoise multiplier  {:.4}\n",
+        recipe.data,
+        recipe.records.unwrap_or_default(),
+        plan.network.trainable_len(),
+        plan.steps,
+        recipe.batch_size,
+        plan.sample_rate,
+        plan.noise_multiplier,
+    )
 }

@@ -1,7 +1,7 @@
 //! `muffle train`: from records to a model with a defended epsilon.
 
 use crate::CommandResult;
-use crate::progress::Display;
+use crate::progress::{Display, plan_text};
 use crate::words::{duration, in_words};
 use clap::Args;
 use muffle::data::{Dataset, Search};
@@ -214,23 +214,6 @@ fn dry_run(plan: &Plan, json: bool) -> CommandResult {
     println!("time              about {} (three steps on made-up records)", duration(expected.seconds));
     println!("\nThe recipe with every question answered:\n\n{}", recipe.to_toml());
     Ok(())
-}
-
-/// A plan in a few lines.
-pub fn plan_text(plan: &Plan) -> String {
-    let recipe = &plan.recipe;
-    let epochs = plan.steps as f64 * plan.sample_rate;
-    format!(
-        "data              {}, {} records\nmodel             {} parameters\nsteps             {} ({epochs:.1} epochs), \
-         {} records expected in each (rate {:.6})\nnoise multiplier  {:.4}\n",
-        recipe.data,
-        recipe.records.unwrap_or_default(),
-        plan.network.trainable_len(),
-        plan.steps,
-        recipe.batch_size,
-        plan.sample_rate,
-        plan.noise_multiplier,
-    )
 }
 
 fn finite(epsilon: f64) -> Option<f64> {

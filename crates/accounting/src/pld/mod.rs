@@ -12,9 +12,9 @@ mod replace_one;
 mod spectrum;
 mod without_grid;
 
-use crate::accountant::{Accountant, Price, Standing, check_all, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, check_all, refuse};
 use crate::{Adjacency, Event, gdp, normal, rdp};
 use base::Base;
 use compose::{Composed, Part, Side};

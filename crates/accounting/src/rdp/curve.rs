@@ -2,9 +2,9 @@
 
 use super::{fixed_size, laplace, randomised_response, sampled_gaussian};
 use crate::Adjacency;
-use crate::accountant::refuse;
 use crate::composition::{Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::refuse;
 
 /// Which formula gives the log moment `K(α) = (α − 1) · RDP(α)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

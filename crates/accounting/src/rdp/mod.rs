@@ -9,9 +9,9 @@ pub mod randomised_response;
 pub mod sampled_gaussian;
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing};
 use crate::composition::Composition;
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing};
 use curve::Curve;
 
 /// Everything that ran, as a sum of Rényi curves and a total failure probability.

@@ -15,7 +15,7 @@ def main():
     a.add_argument("--cases", type=int, default=200)
     a.add_argument("--seed", type=int, default=1)
     a.add_argument("--adjacency", default="add_remove", choices=["add_remove", "zero_out", "replace_one"])
-    a.add_argument("--sampling", default="poisson", choices=["poisson", "without-replacement"])
+    a.add_argument("--sampling", default="poisson", choices=["poisson", "fixed-size"])
     a = a.parse_args()
     random.seed(a.seed)
     wide = wrong = 0

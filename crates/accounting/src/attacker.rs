@@ -1,9 +1,9 @@
 //! A guarantee in words: how well the best possible attacker can do.
 
-use crate::accountant::{Accountant, check_all};
 use crate::composition::Composition;
 use crate::error::AccountingError;
 use crate::pld::{Direction, Pld};
+use crate::pricing::{Accountant, check_all};
 use crate::rdp::Rdp;
 use crate::{Adjacency, Event};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Basic composition: epsilons add up.
 
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::rdp::FAILURE;
 use crate::{Adjacency, gdp};
 
@@ -77,11 +77,11 @@ fn amplification(
     match (mechanism.sampling, adjacency) {
         (Sampling::Full | Sampling::Partitioned { .. }, _) => Ok(1.0),
         (Sampling::Poisson { sample_rate }, Adjacency::AddRemove | Adjacency::ZeroOut) => Ok(sample_rate),
-        (Sampling::WithoutReplacement { sample_rate }, Adjacency::ReplaceOne) => Ok(sample_rate),
+        (Sampling::FixedSize { sample_rate }, Adjacency::ReplaceOne) => Ok(sample_rate),
         (Sampling::Poisson { .. }, Adjacency::ReplaceOne) => {
             Err(refuse(accountant, mechanism, adjacency, "amplification is for add_remove; use pld"))
         }
-        (Sampling::WithoutReplacement { .. }, Adjacency::ZeroOut | Adjacency::AddRemove) => {
+        (Sampling::FixedSize { .. }, Adjacency::ZeroOut | Adjacency::AddRemove) => {
             Err(refuse(accountant, mechanism, adjacency, "amplification is for replace_one; use rdp"))
         }
     }

@@ -1,10 +1,10 @@
 //! A budget that is asked before a step is taken.
 
-use crate::accountant::{Accountant, Price, check_all};
 use crate::calibrate::{self, Target};
 use crate::composition::Composition;
 use crate::error::AccountingError;
 use crate::event::Event;
+use crate::pricing::{Accountant, Price, check_all};
 use crate::rdp::{Rdp, TotalCurve, conversion};
 use thiserror::Error;
 

@@ -3,8 +3,8 @@
 //! Every search works for any accountant and any function from the parameter to an event. It ends on the private
 //! side: the returned value has been priced, and its epsilon does not exceed the target.
 
-use crate::accountant::Accountant;
 use crate::error::{AccountingError, check_delta};
+use crate::pricing::Accountant;
 use crate::rdp::Rdp;
 use crate::{Adjacency, Event};
 

@@ -44,8 +44,8 @@ pub enum Sampling {
         /// Probability that a record takes part.
         sample_rate: f64,
     },
-    /// See [`Event::SampledWithoutReplacement`].
-    WithoutReplacement {
+    /// See [`Event::FixedSizeSampled`].
+    FixedSize {
         /// Sample size over number of records.
         sample_rate: f64,
     },
@@ -124,20 +124,20 @@ impl Composition {
                         Sampling::Poisson { sample_rate: rate } => {
                             Sampling::Poisson { sample_rate: rate * sample_rate }
                         }
-                        Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. } => {
+                        Sampling::FixedSize { .. } | Sampling::Partitioned { .. } => {
                             return Err(nesting(event, inner));
                         }
                     };
                     self.steps.push(Step { mechanism: Mechanism { sampling, release }, count });
                 }
             }
-            Event::SampledWithoutReplacement { sample_rate, event: inner } => {
+            Event::FixedSizeSampled { sample_rate, event: inner } => {
                 let mechanism = self.sampled(event, inner)?;
                 if let Some(Mechanism { sampling, release }) = mechanism {
                     if sampling != Sampling::Full {
                         return Err(nesting(event, inner));
                     }
-                    let sampling = Sampling::WithoutReplacement { sample_rate: *sample_rate };
+                    let sampling = Sampling::FixedSize { sample_rate: *sample_rate };
                     self.steps.push(Step { mechanism: Mechanism { sampling, release }, count });
                 }
             }
@@ -216,7 +216,7 @@ fn order(left: &Mechanism, right: &Mechanism) -> Ordering {
         let (sampling, rate) = match mechanism.sampling {
             Sampling::Full => (0, 0.0),
             Sampling::Poisson { sample_rate } => (1, sample_rate),
-            Sampling::WithoutReplacement { sample_rate } => (2, sample_rate),
+            Sampling::FixedSize { sample_rate } => (2, sample_rate),
             Sampling::Partitioned { assignment: Assignment::Reshuffled } => (3, 0.0),
             Sampling::Partitioned { assignment: Assignment::BallsAndBins } => (4, 0.0),
         };
@@ -257,8 +257,8 @@ impl fmt::Display for Mechanism {
         match self.sampling {
             Sampling::Full => write!(formatter, "{release}"),
             Sampling::Poisson { .. } => write!(formatter, "{release} on a Poisson sample"),
-            Sampling::WithoutReplacement { .. } => {
-                write!(formatter, "{release} on a sample without replacement")
+            Sampling::FixedSize { .. } => {
+                write!(formatter, "{release} on a sample of fixed size")
             }
             Sampling::Partitioned { assignment: Assignment::Reshuffled } => {
                 write!(formatter, "{release} in reshuffled epochs")

@@ -69,7 +69,8 @@ pub enum Event {
         event: Box<Event>,
     },
     /// The inner event on a uniformly random subset of fixed size `sample_rate · N`.
-    SampledWithoutReplacement {
+    #[serde(rename = "fixed_size_sampled", alias = "sampled_without_replacement")]
+    FixedSizeSampled {
         /// Size of the sample over the public number of records.
         sample_rate: f64,
         /// What is done with the sample.
@@ -126,8 +127,8 @@ impl Event {
     }
 
     /// This event on a sample of fixed size.
-    pub fn sampled_without_replacement(self, sample_rate: f64) -> Event {
-        Event::SampledWithoutReplacement { sample_rate, event: Box::new(self) }
+    pub fn fixed_size_sampled(self, sample_rate: f64) -> Event {
+        Event::FixedSizeSampled { sample_rate, event: Box::new(self) }
     }
 
     /// This event on every batch of a partition.
@@ -185,8 +186,8 @@ impl Event {
             Event::PoissonSampled { sample_rate, event } => {
                 Event::PoissonSampled { sample_rate: *sample_rate, event: inner(event) }
             }
-            Event::SampledWithoutReplacement { sample_rate, event } => {
-                Event::SampledWithoutReplacement { sample_rate: *sample_rate, event: inner(event) }
+            Event::FixedSizeSampled { sample_rate, event } => {
+                Event::FixedSizeSampled { sample_rate: *sample_rate, event: inner(event) }
             }
             Event::PartitionedEpoch { assignment, event } => {
                 Event::PartitionedEpoch { assignment: *assignment, event: inner(event) }
@@ -212,7 +213,7 @@ impl Event {
             Event::PureDp { .. } => "pure_dp",
             Event::ApproximateDp { .. } => "approximate_dp",
             Event::PoissonSampled { .. } => "poisson_sampled",
-            Event::SampledWithoutReplacement { .. } => "sampled_without_replacement",
+            Event::FixedSizeSampled { .. } => "fixed_size_sampled",
             Event::PartitionedEpoch { .. } => "partitioned_epoch",
             Event::Compose { .. } => "compose",
             Event::Repeat { .. } => "repeat",
@@ -242,8 +243,7 @@ impl Event {
                     Err(AccountingError::out_of_range("delta", delta, "[0, 1)"))
                 }
             }
-            Event::PoissonSampled { sample_rate, event }
-            | Event::SampledWithoutReplacement { sample_rate, event } => {
+            Event::PoissonSampled { sample_rate, event } | Event::FixedSizeSampled { sample_rate, event } => {
                 if !(*sample_rate > 0.0 && *sample_rate <= 1.0) {
                     return Err(AccountingError::out_of_range("sample_rate", sample_rate, "(0, 1]"));
                 }

@@ -1,10 +1,10 @@
 //! Gaussian differential privacy: exact for Gaussian noise without sampling, an estimate with it.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
 use crate::normal;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 
 /// Delta of a μ-GDP mechanism at `epsilon`.
 ///
@@ -90,10 +90,7 @@ impl Accountant for Gdp {
                 (Release::Gaussian { noise_multiplier }, Sampling::Full | Sampling::Partitioned { .. }) => {
                     step.count as f64 * (adjacency.sensitivity() / noise_multiplier).powi(2)
                 }
-                (
-                    Release::Gaussian { .. },
-                    Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. },
-                ) => {
+                (Release::Gaussian { .. }, Sampling::Poisson { .. } | Sampling::FixedSize { .. }) => {
                     return Err(refuse(
                         self.name(),
                         mechanism,
@@ -105,7 +102,7 @@ impl Accountant for Gdp {
                     Release::Laplace { .. } | Release::RandomisedResponse { .. } | Release::Proved { .. },
                     Sampling::Full
                     | Sampling::Poisson { .. }
-                    | Sampling::WithoutReplacement { .. }
+                    | Sampling::FixedSize { .. }
                     | Sampling::Partitioned { .. },
                 ) => {
                     return Err(refuse(
@@ -165,8 +162,7 @@ impl Accountant for CentralLimit {
                 }
                 Mechanism {
                     release: Release::Gaussian { .. },
-                    sampling:
-                        Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
+                    sampling: Sampling::Full | Sampling::FixedSize { .. } | Sampling::Partitioned { .. },
                 } => return refusal("the estimate is for Poisson sampling; use gdp, pld or rdp"),
                 Mechanism {
                     release:

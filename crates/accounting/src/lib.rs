@@ -28,6 +28,7 @@ pub mod moments;
 mod normal;
 pub mod pate;
 pub mod pld;
+mod pricing;
 mod quadrature;
 mod quote;
 pub mod random_sampling;
@@ -37,9 +38,9 @@ pub mod selection;
 pub mod strong;
 pub mod zcdp;
 
-pub use accountant::{Accountant, Price, Standing};
 pub use adjacency::Adjacency;
 pub use composition::{Composition, Mechanism, Release, Sampling, Step};
 pub use error::AccountingError;
 pub use event::{Assignment, Event};
+pub use pricing::{Accountant, Price, Standing};
 pub use quote::{Quote, Quotes};

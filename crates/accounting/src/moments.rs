@@ -1,9 +1,9 @@
 //! The original moments accountant.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::rdp::sampled_gaussian;
 
 /// The largest moment that the original looks at.
@@ -44,7 +44,7 @@ impl Accountant for Moments {
             let sample_rate = match step.mechanism.sampling {
                 Sampling::Full => 1.0,
                 Sampling::Poisson { sample_rate } => sample_rate,
-                Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. } => {
+                Sampling::FixedSize { .. } | Sampling::Partitioned { .. } => {
                     return refusal("the moments accountant is for Poisson samples; use rdp or gdp");
                 }
             };

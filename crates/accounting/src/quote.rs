@@ -1,7 +1,7 @@
 //! What every accountant says about one event, side by side.
 
-use crate::accountant::{self, Accountant, Price, Standing};
-use crate::{AccountingError, Adjacency, Event};
+use crate::pricing::{Accountant, Price, Standing};
+use crate::{AccountingError, Adjacency, Event, accountant};
 
 /// What one accountant said.
 pub struct Quote {

@@ -1,9 +1,9 @@
 //! The published zCDP accountant for random sampling.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 
 /// zCDP for Poisson samples as Yu et al. printed it.
 ///
@@ -57,8 +57,7 @@ impl Accountant for RandomSampling {
                     largest_order = f64::min(largest_order, order);
                 }
                 Mechanism {
-                    sampling:
-                        Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
+                    sampling: Sampling::Full | Sampling::FixedSize { .. } | Sampling::Partitioned { .. },
                     ..
                 } => return refusal("it is for Poisson samples; use gdp, zcdp or rdp"),
                 Mechanism {

@@ -1,8 +1,8 @@
 //! The published zCDP accountant for reshuffled epochs.
 
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::{Adjacency, zcdp};
 
 /// zCDP for epochs over disjoint batches.
@@ -38,7 +38,7 @@ impl Accountant for Reshuffling {
             match step.mechanism {
                 Mechanism { sampling: Sampling::Partitioned { .. }, release: Release::Gaussian { .. } } => {}
                 Mechanism {
-                    sampling: Sampling::Full | Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. },
+                    sampling: Sampling::Full | Sampling::Poisson { .. } | Sampling::FixedSize { .. },
                     ..
                 }
                 | Mechanism {

@@ -4,9 +4,9 @@
 //! of them. If K is random and nobody learns it, and every run draws its hyper-parameters at random, the price of the best
 //! run grows only with the logarithm of the mean number of runs. For a handful of runs composition is cheaper.
 
-use crate::accountant::{Price, check_all};
 use crate::composition::Composition;
 use crate::error::{AccountingError, check_delta};
+use crate::pricing::{Price, check_all};
 use crate::rdp::{TotalCurve, conversion, orders};
 use crate::{Adjacency, Event};
 

@@ -1,9 +1,9 @@
 //! Strong composition, as a historical baseline.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling, Step};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 
 /// Strong composition of amplified Gaussian steps, as in the script behind a published table.
 ///
@@ -50,7 +50,7 @@ impl Accountant for StrongComposition {
                 release: Release::Gaussian { noise_multiplier },
             } => Ok(Price::upper(epsilon(sample_rate, noise_multiplier, count as f64, delta))),
             Mechanism {
-                sampling: Sampling::Full | Sampling::WithoutReplacement { .. } | Sampling::Partitioned { .. },
+                sampling: Sampling::Full | Sampling::FixedSize { .. } | Sampling::Partitioned { .. },
                 ..
             } => refusal("the baseline is for Poisson samples; use gdp, zcdp or rdp"),
             Mechanism {

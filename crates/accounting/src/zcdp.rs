@@ -1,9 +1,9 @@
 //! Zero-concentrated differential privacy.
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing, refuse};
 use crate::composition::{Composition, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, refuse};
 use crate::rdp::{conversion, orders};
 
 /// The published conversion: ε = ρ + 2√(ρ ln(1/δ)).
@@ -33,7 +33,7 @@ pub(crate) fn total_rho(
         let mechanism = &step.mechanism;
         match mechanism.sampling {
             Sampling::Full | Sampling::Partitioned { .. } => {}
-            Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. } => {
+            Sampling::Poisson { .. } | Sampling::FixedSize { .. } => {
                 return Err(refuse(
                     accountant,
                     mechanism,

@@ -15,7 +15,7 @@ fn examples(sigma: f64) -> Vec<Event> {
         Event::gaussian(sigma).poisson_sampled(0.01),
         Event::laplace(sigma).poisson_sampled(0.1),
         Event::PureDp { epsilon }.poisson_sampled(0.1),
-        Event::gaussian(sigma).sampled_without_replacement(0.01),
+        Event::gaussian(sigma).fixed_size_sampled(0.01),
         Event::gaussian(sigma).partitioned_epoch(Assignment::Reshuffled),
         Event::gaussian(sigma).partitioned_epoch(Assignment::BallsAndBins),
         Event::laplace(sigma).partitioned_epoch(Assignment::BallsAndBins),

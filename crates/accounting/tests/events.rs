@@ -10,7 +10,7 @@ fn json_round_trip() {
         Event::RandomisedResponse { categories: 10, epsilon: 2.0 },
         Event::PureDp { epsilon: 0.1 },
         Event::ApproximateDp { epsilon: 0.1, delta: 1e-7 },
-        Event::gaussian(1.0).sampled_without_replacement(0.01).repeated(100),
+        Event::gaussian(1.0).fixed_size_sampled(0.01).repeated(100),
         Event::gaussian(1.0).partitioned_epoch(Assignment::BallsAndBins).repeated(3),
         Event::Claimed { source: "a paper".into(), epsilon: 1.0, delta: 1e-5 },
         Event::NonPrivate,
@@ -21,6 +21,16 @@ fn json_round_trip() {
     let parsed: Event = serde_json::from_str(step).unwrap();
     assert_eq!(parsed, Event::gaussian(1.0).poisson_sampled(0.01).repeated(10_000));
     assert_eq!(serde_json::to_string(&parsed).unwrap(), step);
+}
+
+/// Ledgers of earlier versions say it in other words.
+#[test]
+fn samples_of_fixed_size_have_an_old_name_too() {
+    let event = Event::gaussian(1.0).fixed_size_sampled(0.01);
+    let text = serde_json::to_string(&event).unwrap();
+    assert!(text.contains("\"fixed_size_sampled\""), "{text}");
+    let old = text.replace("fixed_size_sampled", "sampled_without_replacement");
+    assert_eq!(serde_json::from_str::<Event>(&old).unwrap(), event);
 }
 
 #[test]

@@ -95,12 +95,12 @@ proptest! {
     fn other_samplings_and_adjacencies_stay_finite(setting in settings()) {
         let release = Event::gaussian(setting.noise);
         let (delta, steps) = (setting.delta, setting.steps);
-        let without = release.clone().sampled_without_replacement(setting.rate).repeated(steps);
+        let fixed_size = release.clone().fixed_size_sampled(setting.rate).repeated(steps);
         let epochs = release.clone().partitioned_epoch(Assignment::Reshuffled).repeated(steps);
         let replaced = release.poisson_sampled(setting.rate).repeated(steps);
         let laplace = Event::laplace(setting.noise).repeated(steps);
         for (event, adjacency) in [
-            (&without, Adjacency::ReplaceOne),
+            (&fixed_size, Adjacency::ReplaceOne),
             (&epochs, Adjacency::ZeroOut),
             (&replaced, Adjacency::ReplaceOne),
             (&laplace, Adjacency::AddRemove),
@@ -132,7 +132,7 @@ proptest! {
     fn other_brackets_are_narrow_too(setting in settings()) {
         let release = Event::gaussian(setting.noise);
         let poisson = release.clone().poisson_sampled(setting.rate).repeated(setting.steps);
-        let fixed_size = release.sampled_without_replacement(setting.rate).repeated(setting.steps);
+        let fixed_size = release.fixed_size_sampled(setting.rate).repeated(setting.steps);
         for (event, adjacency) in [
             (&poisson, Adjacency::ReplaceOne),
             (&poisson, Adjacency::ZeroOut),

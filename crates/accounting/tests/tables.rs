@@ -100,7 +100,7 @@ fn training_runs() {
     }
 }
 
-/// Replacement of one record on Poisson samples, and sampling without replacement.
+/// Replacement of one record on Poisson samples, and samples of fixed size.
 #[test]
 fn replace_one() {
     for (q, sigma, steps, expected) in
@@ -119,12 +119,11 @@ fn replace_one() {
     assert_close(epsilon("gdp", &epochs, Adjacency::ReplaceOne), 13.21, 5e-3, "exact, replace_one");
 }
 
-/// The loss distribution of samples without replacement: at one step the closed form for multiplier σ/2, for many
+/// The loss distribution of samples of fixed size: at one step the closed form for multiplier σ/2, for many
 /// steps below the Rényi bound.
 #[test]
-fn without_replacement() {
-    let event =
-        |sigma: f64, steps: u64| Event::gaussian(sigma).sampled_without_replacement(0.01).repeated(steps);
+fn fixed_size() {
+    let event = |sigma: f64, steps: u64| Event::gaussian(sigma).fixed_size_sampled(0.01).repeated(steps);
     for (sigma, steps) in [(4.0, 1000), (2.0, 100), (8.0, 40_000)] {
         let run = event(sigma, steps);
         let price = accountant::by_name("pld").unwrap().epsilon(&run, Adjacency::ReplaceOne, DELTA).unwrap();

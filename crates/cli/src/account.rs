@@ -19,7 +19,7 @@ const FALSE_POSITIVE_RATES: [f64; 3] = [0.001, 0.01, 0.1];
 #[command(after_help = "Examples:
   muffle account --noise-multiplier 1.0 --sample-rate 0.01 --steps 10000 --delta 1e-5
   muffle account --noise-multiplier 1.1 --records 60000 --batch-size 256 --epochs 60 --delta 1e-5
-  muffle account --noise-multiplier 6 --sample-rate 0.01 --epochs 400 --delta 1e-5 --sampling reshuffle
+  muffle account --noise-multiplier 6 --sample-rate 0.01 --epochs 400 --delta 1e-5 --sampling reshuffled
   muffle account --events ledger.json --delta 1e-6 --adjacency replace_one --json")]
 pub struct Account {
     #[command(flatten)]
@@ -199,8 +199,8 @@ fn describe(event: &Event) -> String {
         Event::PoissonSampled { sample_rate, event } => {
             format!("{} on Poisson samples of rate {sample_rate}", describe(event))
         }
-        Event::SampledWithoutReplacement { sample_rate, event } => {
-            format!("{} on samples without replacement of rate {sample_rate}", describe(event))
+        Event::FixedSizeSampled { sample_rate, event } => {
+            format!("{} on samples of fixed size of rate {sample_rate}", describe(event))
         }
         Event::PartitionedEpoch { event, .. } => format!("epochs of {} on disjoint batches", describe(event)),
         Event::Compose { events } if events.len() == 1 => describe(&events[0]),

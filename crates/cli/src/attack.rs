@@ -1,8 +1,10 @@
 //! `muffle attack`: what does a finished model give away?
 
 mod attribute;
+mod command;
 mod extraction;
 mod inversion;
+mod list;
 mod membership;
 mod models;
 mod poisoning;
@@ -10,9 +12,6 @@ mod trainer;
 
 use crate::CommandResult;
 use clap::{Args, Subcommand};
-
-/// What an attack that found nothing is worth.
-const PROVES_NOTHING: &str = "A failed attack proves nothing: the next one may not fail. What holds against all of them is the epsilon.";
 
 /// Attack a finished model, private and plain side by side, to see what privacy bought.
 ///
@@ -26,6 +25,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Attack {
+    List(list::Arguments),
     Membership(membership::Arguments),
     Extraction(extraction::Arguments),
     Inversion(inversion::Arguments),
@@ -36,10 +36,11 @@ enum Attack {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.attack {
-        Attack::Membership(arguments) => membership::run(arguments),
-        Attack::Extraction(arguments) => extraction::run(arguments),
-        Attack::Inversion(arguments) => inversion::run(arguments),
-        Attack::Attribute(arguments) => attribute::run(arguments),
-        Attack::Poisoning(arguments) => poisoning::run(arguments),
+        Attack::List(arguments) => list::run(arguments),
+        Attack::Membership(arguments) => command::run(arguments),
+        Attack::Extraction(arguments) => command::run(arguments),
+        Attack::Inversion(arguments) => command::run(arguments),
+        Attack::Attribute(arguments) => command::run(arguments),
+        Attack::Poisoning(arguments) => command::run(arguments),
     }
 }

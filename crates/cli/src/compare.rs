@@ -6,7 +6,7 @@ use crate::train::Outcome;
 use clap::Args;
 use muffle::experiment::{Experiment, Variant, check_settings};
 use muffle::methods::{self, Mode};
-use muffle::train::certificate::REPRODUCIBLE;
+use muffle::run::REPRODUCIBLE;
 use muffle::train::recipes;
 
 /// Compare published methods: every method at every epsilon with every seed, as a table and plots.
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let (output, search) = (&arguments.options.output, arguments.options.search());
     let experiment = Experiment::new(output, factors, arguments.variants()?, &search)?;
     let experiment = experiment.with_seeds(arguments.seeds);
-    let title = format!("Comparison on {}", experiment.groups[0].plan.recipe.data);
+    let title = format!("Comparison on {}", experiment.groups[0].plan.recipe.run.data);
     let layout = Layout { title, across: Some(2), panels: 0 };
     run_experiment(&experiment, &arguments.options, &layout, |_| Ok(remarks()))
 }

@@ -2,9 +2,10 @@
 
 use crate::CommandResult;
 use clap::{Args, Subcommand};
+use muffle::data::entry::Entry;
 use muffle::data::fetch::fetch;
-use muffle::data::registry::{ENTRIES, Entry, entry};
-use muffle::data::{Dataset, Search, Source, Split, View, Visibility};
+use muffle::data::registry::{ENTRIES, entry};
+use muffle::data::{Dataset, Quantity, Search, Source, Split, Task, View, Visibility};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -135,6 +136,27 @@ fn info(data: &str, search: &Search, reveal: bool) -> Report {
     }
     text += &format!("{:<11} {}\n", "scaling", dataset.scaling().about());
     text += "            (constants that are public or declared; none is computed from the records)\n";
+    let targets = match dataset.task() {
+        Task::Classes(_) => return Ok(with_classes(&dataset, counted, object, text)),
+        Task::Labels(names) => names.join(", "),
+        Task::Values(quantities) => {
+            let shown = |quantity: &Quantity| {
+                format!(
+                    "{} from {} to {}, scaled to 0 to 1",
+                    quantity.name, quantity.range[0], quantity.range[1]
+                )
+            };
+            quantities.iter().map(shown).collect::<Vec<_>>().join(", ")
+        }
+        Task::None => "none".to_string(),
+    };
+    object["targets"] = json!(targets);
+    text += &format!("{:<11} {targets}", "targets");
+    Ok((object, text))
+}
+
+/// Adds the classes, and their counts if they may be shown.
+fn with_classes(dataset: &Dataset, counted: bool, mut object: Value, mut text: String) -> (Value, String) {
     let counts = |view: View<'_>| Split::class_counts(view.split(), dataset.classes().len());
     let (train, test) = (counts(dataset.train()), counts(dataset.test()));
     object["class_counts"] = if counted { json!({ "train": train, "test": test }) } else { Value::Null };
@@ -146,7 +168,7 @@ fn info(data: &str, search: &Search, reveal: bool) -> Report {
     } else {
         text += &format!("{}\ncounts      {NOT_COUNTED}", dataset.classes().join(", "));
     }
-    Ok((object, text))
+    (object, text)
 }
 
 fn summary(dataset: &Dataset) -> Value {

@@ -3,11 +3,11 @@
 use crate::CommandResult;
 use crate::model_arguments::ModelArguments;
 use clap::Args;
-use muffle::train::Evaluator;
-use muffle::train::evaluation::predicted;
+use muffle::data::Task;
+use muffle::train::{Evaluation, Evaluator};
 use serde_json::json;
 
-/// Measure a finished model: accuracy, loss, and accuracy by class.
+/// Measure a finished model: loss, accuracy by class, area under the curve and calibration for two classes, errors of numbers.
 ///
 /// Accuracies are plain statistics of the records they are measured on: no epsilon covers them.
 #[derive(Args)]
@@ -28,35 +28,39 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let view = arguments.model.view(&dataset);
     let mut evaluator = Evaluator::new(trained.network.clone(), arguments.model.threads)?;
     let total = evaluator.evaluate(&trained.parameters, &view)?;
-    let mut classes = vec![(0u64, 0u64); dataset.classes().len()];
-    evaluator.for_each(&trained.parameters, &view, |index, outputs| {
-        let label = view.label(index) as usize;
-        classes[label].0 += u64::from(predicted(outputs) == label);
-        classes[label].1 += 1;
-    })?;
-    let share = |&(correct, count): &(u64, u64)| (count > 0).then(|| correct as f64 / count as f64);
     if arguments.json {
-        let classes: serde_json::Map<String, serde_json::Value> = dataset
-            .classes()
-            .iter()
-            .zip(&classes)
-            .map(|(name, counts)| (name.clone(), json!(share(counts))))
-            .collect();
-        println!(
-            "{}",
-            json!({
-                "model": trained.path, "data": dataset.name(), "records": total.records,
-                "accuracy": total.accuracy, "loss": total.loss, "class_accuracy": classes,
-            })
-        );
+        let mut object = json!(total);
+        (object["model"], object["data"]) = (json!(trained.path), json!(dataset.name()));
+        object["class_accuracy"] = json!(total.by_class);
+        println!("{object}");
         return Ok(());
     }
-    println!("accuracy  {:.2} % of {} records", 100.0 * total.accuracy, total.records);
+    print(&total, dataset.task());
+    Ok(())
+}
+
+fn print(total: &Evaluation, task: &Task) {
+    if let Some(accuracy) = total.accuracy {
+        println!("accuracy  {:.2} % of {} records", 100.0 * accuracy, total.records);
+    }
     println!("loss      {:.4}", total.loss);
-    for (name, counts) in dataset.classes().iter().zip(&classes) {
-        let accuracy =
-            share(counts).map_or("no records".to_string(), |share| format!("{:6.2} %", 100.0 * share));
+    if let Some(area) = total.area_under_curve {
+        println!("area under the curve  {area:.4}");
+    }
+    if let Some(error) = total.calibration_error {
+        println!("calibration error     {error:.4}");
+    }
+    let names: Vec<&String> = match task {
+        Task::Classes(names) | Task::Labels(names) => names.iter().collect(),
+        Task::Values(_) | Task::None => Vec::new(),
+    };
+    for name in names {
+        let accuracy = total.by_class.get(name).copied().flatten();
+        let accuracy = accuracy.map_or("no records".to_string(), |share| format!("{:6.2} %", 100.0 * share));
         println!("  {name:<20} {accuracy}");
     }
-    Ok(())
+    for (name, error) in &total.mean_absolute_error {
+        let root = total.root_mean_squared_error.get(name).copied().unwrap_or_default();
+        println!("  {name:<20} mean absolute error {error:.4}, root of the mean square {root:.4}");
+    }
 }

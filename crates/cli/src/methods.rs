@@ -1,6 +1,7 @@
 //! `muffle methods`: the published methods, and what became of their claims.
 
 use crate::CommandResult;
+use crate::words::sentence;
 use clap::Args;
 use muffle::audit::results;
 use muffle::methods::{Entry, METHODS, Mode, find};
@@ -62,7 +63,7 @@ fn page() -> String {
     let mut page = "# Methods\n\nMade by `muffle methods --markdown` from the table in the program. *Published* is the \
                     verdict on the paper's claim: sound, conditional (it holds under a condition that the published form \
                     does not always meet) or unsound. The sound form of every method is proved; a form as published that \
-                    is not carries the paper's epsilon as a claim.\n\n\
+                    is not carries the paper's epsilon as a claim. R1 to R10 are the [rules](rules.md) of sound training.\n\n\
                     | method | year | published | forms | idea |\n|---|---|---|---|---|\n"
         .to_string();
     for entry in METHODS {
@@ -95,12 +96,6 @@ fn page() -> String {
         }
     }
     page
-}
-
-/// With a capital letter at the front.
-fn sentence(text: &str) -> String {
-    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    first.to_uppercase() + rest
 }
 
 fn explain(entry: &Entry) {

@@ -4,11 +4,12 @@ use crate::CommandResult;
 use crate::model_arguments::ModelArguments;
 use clap::Args;
 use muffle::atomic_file;
+use muffle::data::Task;
 use muffle::train::Evaluator;
 use muffle::train::evaluation::predicted;
 use std::path::PathBuf;
 
-/// Write the class that a finished model gives to each record, as CSV: record, class, probability.
+/// Write what a finished model says of each record, as CSV: a class with its probability, labels, or numbers.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle predict runs/mnist-... --output predictions.csv
@@ -28,20 +29,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> CommandResult {
     let (trained, dataset) = arguments.model.open()?;
     let view = arguments.model.view(&dataset);
-    let names: Vec<String> = dataset.classes().iter().map(|name| quoted(name)).collect();
-    let mut text = "record,class,probability".to_string();
-    if arguments.probabilities {
-        names.iter().for_each(|name| text += &format!(",{name}"));
-    }
-    text += "\n";
+    let task = dataset.task();
+    let mut text = format!("record,{}\n", header(task, arguments.probabilities));
     let mut evaluator = Evaluator::new(trained.network.clone(), arguments.model.threads)?;
     evaluator.for_each(&trained.parameters, &view, |index, outputs| {
-        let (class, probabilities) = (predicted(outputs), softmax(outputs));
-        text += &format!("{index},{},{:.6}", names[class], probabilities[class]);
-        if arguments.probabilities {
-            probabilities.iter().for_each(|probability| text += &format!(",{probability:.6}"));
-        }
-        text += "\n";
+        text += &format!("{index},{}\n", answer(task, outputs, arguments.probabilities));
     })?;
     match &arguments.output {
         Some(path) => {
@@ -50,6 +42,44 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         None => print!("{text}"),
     }
     Ok(())
+}
+
+/// The columns behind the number of the record.
+fn header(task: &Task, probabilities: bool) -> String {
+    let names = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
+    match task {
+        Task::Classes(classes) if probabilities => format!("class,probability,{}", names(classes)),
+        Task::Classes(_) => "class,probability".to_string(),
+        Task::Labels(labels) => names(labels),
+        Task::Values(quantities) => {
+            names(&quantities.iter().map(|quantity| quantity.name.clone()).collect::<Vec<_>>())
+        }
+        Task::None => String::new(),
+    }
+}
+
+/// What the model says: a class with its probability, the probability of every label, or numbers in their own units.
+fn answer(task: &Task, outputs: &[f32], all: bool) -> String {
+    let cells: Vec<String> = match task {
+        Task::Classes(names) => {
+            let (class, probabilities) = (predicted(outputs), softmax(outputs));
+            let others = probabilities.iter().filter(|_| all).map(|probability| format!("{probability:.6}"));
+            [quoted(&names[class]), format!("{:.6}", probabilities[class])]
+                .into_iter()
+                .chain(others)
+                .collect()
+        }
+        Task::Labels(_) => {
+            outputs.iter().map(|logit| format!("{:.6}", 1.0 / (1.0 + (-f64::from(*logit)).exp()))).collect()
+        }
+        Task::Values(quantities) => {
+            let in_units =
+                quantities.iter().zip(outputs).map(|(quantity, output)| quantity.in_units(*output));
+            in_units.map(|value| format!("{value:.6}")).collect()
+        }
+        Task::None => Vec::new(),
+    };
+    cells.join(",")
 }
 
 fn softmax(outputs: &[f32]) -> Vec<f64> {

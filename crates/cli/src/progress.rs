@@ -1,9 +1,9 @@
 //! How a run looks while it goes on: a bar on a terminal, lines elsewhere, JSON for machines.
 
-use crate::train::plan_text;
 use crate::words::{duration, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use muffle::train::{Plan, Progress};
+use muffle::run::Progress;
+use muffle::train::{Evaluation, Plan};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -73,9 +73,11 @@ impl Display {
     }
 
     fn message(&self, progress: &Progress, first: u64) -> String {
-        let test = progress.test.map_or(String::new(), |test| {
-            format!("test {:.2} % (loss {:.3})  ", 100.0 * test.accuracy, test.loss)
-        });
+        let test = progress
+            .measured
+            .as_ref()
+            .map(Evaluation::of)
+            .map_or(String::new(), |test| format!("test {} (loss {:.3})  ", test.in_words(), test.loss));
         let done = (progress.step - first).max(1) as f64;
         let left = self.begun.elapsed().as_secs_f64() / done * (progress.steps - progress.step) as f64;
         format!(
@@ -88,10 +90,29 @@ impl Display {
 }
 
 fn object(progress: &Progress) -> serde_json::Value {
+    let test = progress.measured.as_ref().map(Evaluation::of);
     json!({
         "step": progress.step, "steps": progress.steps,
         "epsilon": Some(progress.epsilon).filter(|epsilon| epsilon.is_finite()),
-        "test_accuracy": progress.test.map(|test| test.accuracy), "test_loss": progress.test.map(|test| test.loss),
+        "test_accuracy": test.as_ref().and_then(|test| test.accuracy),
+        "test_loss": test.as_ref().map(|test| test.loss),
         "examples_per_s": progress.examples_per_s,
     })
+}
+
+/// A plan in a few lines.
+pub fn plan_text(plan: &Plan) -> String {
+    let recipe = &plan.recipe;
+    let epochs = plan.steps as f64 * plan.sample_rate;
+    format!(
+        "data              {}, {} records\nmodel             {} parameters\nsteps             {} ({epochs:.1} epochs), \
+         {} records expected in each (rate {:.6})\nnoise multiplier  {:.4}\n",
+        recipe.run.data,
+        recipe.run.records.unwrap_or_default(),
+        plan.network.trainable_len(),
+        plan.steps,
+        recipe.training.batch_size,
+        plan.sample_rate,
+        plan.noise_multiplier,
+    )
 }

@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return Ok(());
     }
     for recipe in RECIPES {
-        let about = find(recipe.name, &[])?.about;
+        let about = find(recipe.name, &[])?.run.about;
         if arguments.json {
             println!("{}", json!({ "name": recipe.name, "about": about }));
         } else {

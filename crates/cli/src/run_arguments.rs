@@ -12,9 +12,11 @@ pub enum SamplingChoice {
     /// Every record takes part independently with the sample rate.
     Poisson,
     /// Uniformly random batches of fixed size.
-    WithoutReplacement,
+    #[value(alias = "without-replacement")]
+    FixedSize,
     /// The records are shuffled and cut into batches, anew in each epoch.
-    Reshuffle,
+    #[value(alias = "reshuffle")]
+    Reshuffled,
     /// In each epoch every record picks its batch at random.
     BallsAndBins,
     /// Every record takes part in every step.
@@ -57,7 +59,7 @@ pub struct RunArguments {
     pub sampling: SamplingChoice,
 
     /// Neighbouring relation: add_remove, replace_one or zero_out. The default is the usual one for the sampling:
-    /// add_remove, but replace_one for without-replacement and zero_out for reshuffle.
+    /// add_remove, but replace_one for fixed-size and zero_out for reshuffled.
     #[arg(long, value_name = "RELATION")]
     pub adjacency: Option<Adjacency>,
 
@@ -73,8 +75,8 @@ impl RunArguments {
             SamplingChoice::Poisson | SamplingChoice::BallsAndBins | SamplingChoice::Full => {
                 Adjacency::AddRemove
             }
-            SamplingChoice::WithoutReplacement => Adjacency::ReplaceOne,
-            SamplingChoice::Reshuffle => Adjacency::ZeroOut,
+            SamplingChoice::FixedSize => Adjacency::ReplaceOne,
+            SamplingChoice::Reshuffled => Adjacency::ZeroOut,
         })
     }
 
@@ -128,8 +130,8 @@ impl RunArguments {
         let epochs = (steps as f64 * rate * (1.0 - 1e-12)).ceil().max(1.0) as u64;
         match self.sampling {
             SamplingChoice::Poisson => step.poisson_sampled(rate).repeated(steps),
-            SamplingChoice::WithoutReplacement => step.sampled_without_replacement(rate).repeated(steps),
-            SamplingChoice::Reshuffle => step.partitioned_epoch(Assignment::Reshuffled).repeated(epochs),
+            SamplingChoice::FixedSize => step.fixed_size_sampled(rate).repeated(steps),
+            SamplingChoice::Reshuffled => step.partitioned_epoch(Assignment::Reshuffled).repeated(epochs),
             SamplingChoice::BallsAndBins => step.partitioned_epoch(Assignment::BallsAndBins).repeated(epochs),
             SamplingChoice::Full => step.repeated(steps),
         }
@@ -138,11 +140,11 @@ impl RunArguments {
     /// One line on what shuffling costs, where it applies.
     pub fn remark(&self) -> Option<&'static str> {
         match self.sampling {
-            SamplingChoice::Reshuffle | SamplingChoice::BallsAndBins => Some(
+            SamplingChoice::Reshuffled | SamplingChoice::BallsAndBins => Some(
                 "Shuffled batches are not Poisson samples: every record is certain to take part once an epoch, so the \
                  bound that holds counts epochs, and sampling amplifies nothing.",
             ),
-            SamplingChoice::Poisson | SamplingChoice::WithoutReplacement | SamplingChoice::Full => None,
+            SamplingChoice::Poisson | SamplingChoice::FixedSize | SamplingChoice::Full => None,
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::train::{cores, stop_on_interrupt};
 use crate::words::in_words;
 use clap::Args;
 use muffle::data::Search;
+use muffle::run::REPRODUCIBLE;
 use muffle::search::{Candidate, Settings, search};
-use muffle::train::certificate::REPRODUCIBLE;
 use muffle::train::recipes;
 use serde_json::json;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     settings.extend(arguments.epsilon.map(|epsilon| format!("epsilon={epsilon}")));
     settings.extend(arguments.seed.map(|seed| format!("seed={seed}")));
     let mut recipe = recipes::find(&arguments.recipe, &settings)?;
-    recipe.threads = Some(recipe.threads.unwrap_or_else(cores));
+    recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
     let Ok(channels) = <[usize; 3]>::try_from(arguments.channels.clone()) else {
         return Err("--channels: there are three cells; give three numbers, for example 16,16,32".into());
     };
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         reward_epsilon: arguments.reward_epsilon,
         channels,
     };
-    let dataset = recipe.dataset(&Search::new(arguments.data_dir.as_deref()))?;
+    let dataset = recipe.run.dataset(&Search::new(arguments.data_dir.as_deref()))?;
     let stop = stop_on_interrupt()?;
     let mut show = |candidate: &Candidate| {
         let Candidate { number, accuracy, best } = *candidate;

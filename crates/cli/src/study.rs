@@ -9,8 +9,8 @@ use muffle::data::Search;
 use muffle::data::registry::entry;
 use muffle::experiment::{Axis, Column, Experiment, Results, Variant, distortion};
 use muffle::methods;
+use muffle::run::REPRODUCIBLE;
 use muffle::statistics::Mean;
-use muffle::train::certificate::REPRODUCIBLE;
 use muffle::train::{Trained, recipes};
 
 /// Repeat the experiments of a paper: its runs, its tables, its statistics.

@@ -6,7 +6,7 @@ use crate::train::Outcome;
 use crate::words::in_words;
 use clap::Args;
 use muffle::experiment::{Axis, Experiment, Results, Variant, check_settings, draw_runs};
-use muffle::train::certificate::REPRODUCIBLE;
+use muffle::run::REPRODUCIBLE;
 use muffle::train::recipes;
 use muffle_accounting::selection::{Repetitions, best_of};
 use muffle_accounting::{Accountant, Event, pld::Pld};
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 fn check_one_guarantee(experiment: &Experiment) -> CommandResult {
     let kind = |place: usize| {
         let plan = &experiment.groups[place].plan;
-        (plan.adjacency, plan.recipe.delta)
+        (plan.adjacency, plan.recipe.run.delta)
     };
     match (1..experiment.groups.len()).find(|&place| kind(place) != kind(0)) {
         Some(place) => Err(format!(
@@ -119,7 +119,7 @@ impl Arguments {
             }),
         );
         let plan = &experiment.group(cell).plan;
-        let (adjacency, delta) = (plan.adjacency, plan.recipe.delta);
+        let (adjacency, delta) = (plan.adjacency, plan.recipe.run.delta);
         let finite = |epsilon: f64| Some(epsilon).filter(|epsilon| epsilon.is_finite());
         let at = |epsilon: f64| format!("epsilon {} at delta {delta}, {adjacency}", in_words(epsilon));
         let spent = results.events();

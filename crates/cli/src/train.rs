@@ -1,16 +1,16 @@
 //! `muffle train`: from records to a model with a defended epsilon.
 
 use crate::CommandResult;
-use crate::progress::Display;
+use crate::progress::{Display, plan_text};
 use crate::words::{duration, in_words};
 use clap::Args;
 use muffle::data::{Dataset, Search};
 use muffle::methods::{self, Mode};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
+use muffle::run::{REPRODUCIBLE, RunFolder, Status, Summary, clock};
 use muffle::train::canaries::usual_choice;
-use muffle::train::certificate::REPRODUCIBLE;
 use muffle::train::estimate::estimate;
-use muffle::train::{DataShape, Plan, Recipe, RunFolder, Status, Summary, clock, recipes, resume, start};
+use muffle::train::{DataShape, Evaluation, Plan, Recipe, recipes, resume, start};
 use muffle_accounting::{Accountant, Event, pld::Pld};
 use serde_json::{Value, json};
 use std::error::Error;
@@ -88,7 +88,8 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let search = Search::new(arguments.data_dir.as_deref());
     let stop = stop_on_interrupt()?;
     if let Some(path) = &arguments.resume {
-        let (folder, recipe) = RunFolder::open(path, &arguments.thread_setting())?;
+        let folder = RunFolder::open(path)?;
+        let recipe = Recipe::read(path, &arguments.thread_setting())?;
         let (plan, dataset) = prepare(recipe, &search)?;
         let mut display = Display::new(&plan, arguments.json, arguments.quiet);
         let summary = resume(&folder, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
@@ -97,9 +98,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return Ok(());
     }
     let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings()?)?;
-    recipe.threads = Some(recipe.threads.unwrap_or_else(cores));
+    recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
     let (plan, dataset) = prepare(recipe, &search)?;
-    if plan.recipe.mode == Mode::AsPublished {
+    if plan.recipe.training.mode == Mode::AsPublished {
         eprintln!("as published, not proved: {}", plan.method.breaks);
     }
     if arguments.dry_run {
@@ -155,7 +156,7 @@ pub fn cores() -> usize {
 
 /// The plan of a recipe, and its data.
 pub fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
-    let dataset = recipe.dataset(search)?;
+    let dataset = recipe.run.dataset(search)?;
     let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
     Ok((plan, dataset))
 }
@@ -186,7 +187,7 @@ pub fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
 
 /// What would be spent by all steps of a plan.
 fn planned_epsilon(plan: &Plan, events: &Event) -> Outcome<f64> {
-    Ok(Pld.epsilon(events, plan.adjacency, plan.recipe.delta)?.epsilon)
+    Ok(Pld.epsilon(events, plan.adjacency, plan.recipe.run.delta)?.epsilon)
 }
 
 fn dry_run(plan: &Plan, json: bool) -> CommandResult {
@@ -195,9 +196,9 @@ fn dry_run(plan: &Plan, json: bool) -> CommandResult {
     let recipe = &plan.recipe;
     if json {
         let object = json!({
-            "dry_run": true, "data": recipe.data, "parameters": plan.network.trainable_len(), "steps": plan.steps,
-            "sample_rate": plan.sample_rate, "batch_size": recipe.batch_size,
-            "noise_multiplier": plan.noise_multiplier, "epsilon": finite(epsilon), "delta": recipe.delta,
+            "dry_run": true, "data": recipe.run.data, "parameters": plan.network.trainable_len(), "steps": plan.steps,
+            "sample_rate": plan.sample_rate, "batch_size": recipe.training.batch_size,
+            "noise_multiplier": plan.noise_multiplier, "epsilon": finite(epsilon), "delta": recipe.run.delta,
             "adjacency": plan.adjacency, "peak_rss_mb": expected.peak_rss_mb, "seconds": expected.seconds,
             "recipe": recipe.to_toml(),
         });
@@ -205,7 +206,12 @@ fn dry_run(plan: &Plan, json: bool) -> CommandResult {
         return Ok(());
     }
     print!("{}", plan_text(plan));
-    println!("epsilon           {} at delta {} under {}", in_words(epsilon), recipe.delta, plan.adjacency);
+    println!(
+        "epsilon           {} at delta {} under {}",
+        in_words(epsilon),
+        recipe.run.delta,
+        plan.adjacency
+    );
     if let Some(memory) = expected.peak_rss_mb {
         println!(
             "memory            {memory:.0} MB (after a few steps on made-up records, the data included)"
@@ -214,23 +220,6 @@ fn dry_run(plan: &Plan, json: bool) -> CommandResult {
     println!("time              about {} (three steps on made-up records)", duration(expected.seconds));
     println!("\nThe recipe with every question answered:\n\n{}", recipe.to_toml());
     Ok(())
-}
-
-/// A plan in a few lines.
-pub fn plan_text(plan: &Plan) -> String {
-    let recipe = &plan.recipe;
-    let epochs = plan.steps as f64 * plan.sample_rate;
-    format!(
-        "data              {}, {} records\nmodel             {} parameters\nsteps             {} ({epochs:.1} epochs), \
-         {} records expected in each (rate {:.6})\nnoise multiplier  {:.4}\n",
-        recipe.data,
-        recipe.records.unwrap_or_default(),
-        plan.network.trainable_len(),
-        plan.steps,
-        recipe.batch_size,
-        plan.sample_rate,
-        plan.noise_multiplier,
-    )
 }
 
 fn finite(epsilon: f64) -> Option<f64> {
@@ -259,9 +248,10 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
             summary.steps_lost, plan.steps
         );
     }
+    let test = Evaluation::of(&summary.measured);
     if json {
         let mut object = json!({
-            "test_accuracy": summary.test.accuracy, "test_loss": summary.test.loss,
+            "test_accuracy": test.accuracy, "test_loss": test.loss, "test": test,
             "epsilon": certificate.proved.epsilon, "claimed_epsilon": certificate.claimed,
             "measured_epsilon": certificate.measured, "delta": certificate.delta,
             "method": certificate.method, "mode": certificate.mode,
@@ -280,7 +270,8 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
         None => "infinite (not private)".to_string(),
     };
     let epsilon = certificate.proved.epsilon.map_or(unproved, in_words);
-    println!("test accuracy  {:.2} %", 100.0 * summary.test.accuracy);
+    let measure = if test.accuracy.is_some() { "test accuracy" } else { "test error   " };
+    println!("{measure}  {}", test.in_words());
     println!(
         "epsilon        {epsilon} at delta {}, {}, by {}",
         certificate.delta, certificate.adjacency, certificate.proved.accountant

@@ -13,3 +13,9 @@ pub fn duration(seconds: f64) -> String {
         _ => format!("{:.1} h", seconds / 3600.0),
     }
 }
+
+/// With a capital letter at the front.
+pub fn sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
+}

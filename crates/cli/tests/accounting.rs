@@ -81,7 +81,7 @@ fn records_batch_size_and_epochs_replace_rate_and_steps() {
 #[test]
 fn shuffled_batches_are_never_priced_as_poisson() {
     let run =
-        "account --noise-multiplier 6 --sample-rate 0.01 --epochs 400 --delta 1e-5 --sampling reshuffle";
+        "account --noise-multiplier 6 --sample-rate 0.01 --epochs 400 --delta 1e-5 --sampling reshuffled";
     let answer = json(&format!("{run} --json"));
     assert_eq!(answer["adjacency"], "zero_out");
     assert!((answer["epsilon"]["gdp"].as_f64().unwrap() - 19.13).abs() < 0.01);
@@ -95,11 +95,17 @@ fn shuffled_batches_are_never_priced_as_poisson() {
 fn one_accountant_and_other_samplings() {
     let answer = json(&format!("{RUN} --accountant rdp --json"));
     assert_eq!(answer["epsilon"].as_object().unwrap().len(), 1);
-    let without = json(
-        "account --noise-multiplier 4 --sample-rate 0.01 --steps 100 --delta 1e-5 --sampling without-replacement --json",
-    );
-    assert_eq!(without["adjacency"], "replace_one");
-    assert!(without["epsilon"]["pld"].as_f64() < without["epsilon"]["rdp"].as_f64());
+    let sampled = |sampling: &str| {
+        json(&format!(
+            "account --noise-multiplier 4 --sample-rate 0.01 --steps 100 --delta 1e-5 --sampling {sampling} --json"
+        ))
+    };
+    let fixed_size = sampled("fixed-size");
+    assert_eq!(fixed_size["adjacency"], "replace_one");
+    assert!(fixed_size["epsilon"]["pld"].as_f64() < fixed_size["epsilon"]["rdp"].as_f64());
+    // Names of earlier versions.
+    assert_eq!(sampled("without-replacement"), fixed_size);
+    assert_eq!(sampled("reshuffle"), sampled("reshuffled"));
     let full = json("account --noise-multiplier 10 --steps 100 --delta 1e-5 --sampling full --json");
     assert!((full["epsilon"]["gdp"].as_f64().unwrap() - 4.37718).abs() < 1e-5);
     let exchanged = json(&format!("{RUN} --adjacency replace-one --json"));
@@ -198,7 +204,7 @@ fn calibrate_finds_what_is_missing() {
         "{rate}"
     );
     let epochs = json(
-        "calibrate --epsilon 5 --delta 1e-5 --records 1000 --batch-size 100 --epochs 10 --sampling reshuffle --json",
+        "calibrate --epsilon 5 --delta 1e-5 --records 1000 --batch-size 100 --epochs 10 --sampling reshuffled --json",
     );
     assert!(epochs["noise_multiplier"].as_f64().unwrap() > 2.0, "{epochs}");
     assert!(

@@ -163,3 +163,17 @@ fn a_column_with_categories_is_inferred() {
     assert!(String::from_utf8_lossy(&text.stdout).contains("by the most frequent value"), "{text:?}");
     refused(&project, &["attack", "attribute", "jobs", "--column", "age"], "there are job");
 }
+
+/// Every row of the table can be asked for, and the help of its command says what the attacker needs.
+#[test]
+fn every_attack_of_the_table_is_a_command() {
+    let project = Project::new();
+    let list = String::from_utf8(project.muffle(&["attack", "list", "--json"]).stdout).unwrap();
+    let rows: Vec<serde_json::Value> = list.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    assert!(rows.len() > 6, "{list}");
+    for row in rows {
+        let help = project.muffle(&["attack", row["command"].as_str().unwrap(), "--help"]).stdout;
+        let help = String::from_utf8(help).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(row["needs"].as_str().unwrap()), "{row}: {help}");
+    }
+}

@@ -82,6 +82,12 @@ fn samplers_are_drawn_as_they_are_charged() {
     }
 }
 
+/// The plot of an audit has what was measured and what is allowed.
+fn drawn(project: &Project, plot: &str) {
+    let drawn = std::fs::read_to_string(project.path(plot)).unwrap();
+    assert!(drawn.contains("without it") && drawn.contains("the most that the noise allows"), "{plot}");
+}
+
 /// The certificate of a run has the bound of its own audit, and too few canaries are refused with the number that is needed.
 #[test]
 fn canaries_of_a_run_are_measured() {
@@ -134,7 +140,18 @@ fn canaries_of_a_run_are_measured() {
     let text = String::from_utf8_lossy(&text.stdout).to_string();
     assert!(text.contains("nothing was claimed") && text.contains("measured    at least"), "{text}");
 
-    // Many runs with one canary in place of one run with many.
+    drawn(&project, "one.svg");
+
+    let few = project.muffle(&["audit", "run", "small.toml", "--canaries", "4", "--output", "few"]);
+    let message = String::from_utf8_lossy(&few.stderr).to_string();
+    assert_eq!(few.status.code(), Some(2), "{few:?}");
+    assert!(message.contains("unless there are 6 of them"), "{message}");
+}
+
+/// Many runs with one canary in place of one run with many.
+#[test]
+fn many_runs_are_measured_by_one_canary_each() {
+    let project = Project::new();
     let many = |runs: &str, more: &[&str]| {
         let plain = ["audit", "run", "small.toml", "--set", "steps=20", "--json", "--runs", runs];
         project.muffle(&[&plain[..], more].concat())
@@ -146,10 +163,7 @@ fn canaries_of_a_run_are_measured() {
     assert_eq!((report["trials"].as_u64(), report["confidence"].as_f64()), (Some(6), Some(0.95)));
     assert!(report["measured"].as_f64().unwrap() <= report["proved"].as_f64().unwrap(), "{report}");
     assert!(report["claimed"].is_null() && report["threat"].as_str().unwrap().contains("black box"));
-    for plot in ["one.svg", "many.svg"] {
-        let drawn = std::fs::read_to_string(project.path(plot)).unwrap();
-        assert!(drawn.contains("without it") && drawn.contains("the most that the noise allows"), "{plot}");
-    }
+    drawn(&project, "many.svg");
     assert!(report["measured_if_gaussian"].as_f64().is_some(), "{report}");
     for (runs, more, part) in [
         ("12", &[][..], "unless there are 16 of them"),
@@ -160,9 +174,4 @@ fn canaries_of_a_run_are_measured() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
     }
-
-    let few = project.muffle(&["audit", "run", "small.toml", "--canaries", "4", "--output", "few"]);
-    let message = String::from_utf8_lossy(&few.stderr).to_string();
-    assert_eq!(few.status.code(), Some(2), "{few:?}");
-    assert!(message.contains("unless there are 6 of them"), "{message}");
 }

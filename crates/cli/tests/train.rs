@@ -253,14 +253,3 @@ fn bad_input_is_refused_with_a_remedy() {
     }
     assert!(!project.path("runs").exists(), "nothing is left of a run that never began");
 }
-
-/// The page of methods says what the program says.
-#[test]
-fn the_page_of_methods_is_the_table() {
-    let output = Project::new().muffle(&["methods", "--markdown"]);
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/methods.md")).unwrap();
-    assert!(
-        String::from_utf8_lossy(&output.stdout) == page,
-        "docs/methods.md is out of date: muffle methods --markdown > docs/methods.md"
-    );
-}

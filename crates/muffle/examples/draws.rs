@@ -3,9 +3,12 @@
 //!     cargo run --release -p muffle --example draws
 
 use muffle::clip::Flat;
-use muffle::mechanism::{Mechanism, clip};
+use muffle::ledger::{Access, Ledger};
+use muffle::mechanism::{Gradients, Mechanism, Rule};
 use muffle::noise::Key;
 use muffle::optimizer::{Optimizer, Sgd};
+use muffle::train::STEPS;
+use muffle_accounting::Event;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::{Batch, Engine, Loss, Options, Purpose, models};
 use std::sync::Arc;
@@ -15,7 +18,7 @@ const BATCH: usize = 256;
 const ROUNDS: usize = 60;
 const DRAWS: [u32; 3] = [1, 2, 4];
 
-fn main() -> muffle_nn::Result<()> {
+fn main() -> muffle::Result<()> {
     for name in ["cnn-small", "cnn-5x5"] {
         let network = Arc::new(models::model(name)?.network()?);
         let mut generator = SplitMix::new(0);
@@ -24,15 +27,19 @@ fn main() -> muffle_nn::Result<()> {
         let mut parameters = initial_parameters(&network, 0);
         let mut engine = Engine::new(network, Options::new(Purpose::PerExample))?;
         let mut optimizer = Sgd::new(parameters.len());
-        let mut mechanisms = DRAWS.map(|draws| Mechanism::new(Key::from_seed(0), BATCH as f32).draws(draws));
+        let mechanisms = DRAWS.map(|draws| Mechanism::new(Key::from_seed(0), BATCH as f32).draws(draws));
         let mut times = DRAWS.map(|_| Vec::new());
         // Turn by turn, so that a slow moment of the machine meets all of them; the first round warms up.
         for round in 0..=ROUNDS {
-            for (mechanism, times) in mechanisms.iter_mut().zip(&mut times) {
+            for (mechanism, times) in mechanisms.iter().zip(&mut times) {
                 let begin = Instant::now();
                 let (loss, rule) = (Loss::SoftmaxCrossEntropy, Flat::new(1.0));
-                let (clipped, _) = clip(&mut engine, &parameters, &batch, loss, 0, &rule)?;
-                let (released, _) = mechanism.release(clipped, 1.0);
+                let access = Access::all(STEPS, round as u64, Event::gaussian(1.0));
+                let receipt = Ledger::in_memory().pay_one(access)?;
+                let (engine, examples) = (&mut engine, &batch);
+                let gradients = Gradients { engine, parameters: &parameters, examples, loss, seed: 0 };
+                let (bounded, _) = gradients.bounded(Rule::Norms(&rule))?;
+                let released = mechanism.release(bounded, 1.0, receipt);
                 optimizer.step(&mut parameters, &released, 0.01);
                 if round > 0 {
                     times.push(begin.elapsed().as_secs_f64());

@@ -1,6 +1,6 @@
 //! A moving average of the weights.
 
-use crate::optimizer::chunks::CHUNK;
+use crate::chunk::CHUNK;
 use crate::state::restore;
 use crate::{State, StateError};
 use rayon::prelude::*;

@@ -102,6 +102,37 @@ impl Schedule {
     }
 }
 
+/// A number, or one that changes in a way fixed in advance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scheduled {
+    /// Always the same.
+    Number(f64),
+    /// Fixed in advance.
+    Schedule(Schedule),
+}
+
+impl Scheduled {
+    /// The value at time t.
+    pub fn at(&self, time: u64) -> f64 {
+        match self {
+            Scheduled::Number(value) => *value,
+            Scheduled::Schedule(schedule) => schedule.at(time),
+        }
+    }
+}
+
+/// What schedules count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUnit {
+    /// Passes over the data.
+    #[default]
+    Epoch,
+    /// Steps.
+    Step,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

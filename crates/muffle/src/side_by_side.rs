@@ -1,6 +1,6 @@
 //! Independent pieces of work on several threads.
 
-use crate::train::Result;
+use crate::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -40,7 +40,7 @@ pub(crate) fn side_by_side<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::TrainError;
+    use crate::error::Error;
 
     #[test]
     fn results_are_in_order_and_an_error_ends_it() {
@@ -49,7 +49,7 @@ mod tests {
         let begun = AtomicUsize::new(0);
         let failed = side_by_side(100, 1, &|place| {
             begun.fetch_add(1, Ordering::Relaxed);
-            if place == 2 { Err(TrainError::Plan("no".to_string())) } else { Ok(()) }
+            if place == 2 { Err(Error::Plan("no".to_string())) } else { Ok(()) }
         });
         assert_eq!((failed.unwrap_err().to_string(), begun.into_inner()), ("no".to_string(), 3));
     }

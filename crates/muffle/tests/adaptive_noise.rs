@@ -1,9 +1,9 @@
 //! Noise that follows what was released: paid for, stopped by a filter, and the same after any interruption.
 
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
-use muffle::train::certificate::Status;
-use muffle::train::ledger::{Access, Entry};
-use muffle::train::{DataShape, Plan, Recipe, RunFolder, Summary, resume, start};
+use muffle::ledger::{Access, Entry, Ledger};
+use muffle::run::{RunFolder, Status, Summary};
+use muffle::train::{DataShape, Plan, Recipe, STEPS, VALIDATION, resume, start};
 use muffle_accounting::rdp::Rdp;
 use muffle_accounting::{Accountant, Event};
 use muffle_nn::Shape;
@@ -23,7 +23,7 @@ fn dataset() -> Dataset {
             let middle = if label == 0 { 0.5 } else { -0.5 };
             [0; 4].map(|_| middle + generator.normal())
         };
-        Split { records: Records::Floats(labels.iter().flat_map(|label| point(*label)).collect()), labels }
+        Split::classified(Records::Floats(labels.iter().flat_map(|label| point(*label)).collect()), labels)
     };
     let classes = vec!["a".to_string(), "b".to_string()];
     let (train, test) = (split(1200), split(200));
@@ -36,7 +36,7 @@ const PUBLIC: &str = "validation={records={kind=\"public-test\"},period=2,checks
 const PAID: &str =
     "validation={records={kind=\"held-out\",share=0.2,epsilon=0.1},period=2,checks=2,gain=0.9,factor=0.7}";
 
-fn plan(settings: &[&str]) -> muffle::train::Result<Plan> {
+fn plan(settings: &[&str]) -> muffle::Result<Plan> {
     let text = format!(
         "data = \"clouds\"\nmodel = {{ layers = [{{ type = \"dense\", features = 2 }}] }}\nepsilon = {EPSILON}\n\
          noise_multiplier = 2.5\nbatch_size = 60\nlearning_rate = 0.5\nclip = {{ kind = \"flat\", threshold = 1 }}\n\
@@ -95,7 +95,7 @@ fn the_filter_ends_a_run_whose_noise_falls_and_the_certificate_quotes_the_budget
             );
             // Were the noise fixed in advance, it would cost no more, and most of it: the last noise is far from the first, for
             // which the order was chosen.
-            let price = Rdp.epsilon(spent(&summary), plan.adjacency, plan.recipe.delta).unwrap().epsilon;
+            let price = Rdp.epsilon(spent(&summary), plan.adjacency, plan.recipe.run.delta).unwrap().epsilon;
             assert!(price <= EPSILON && price > 0.6 * EPSILON, "{name}: {price}");
             let mut noise = Vec::new();
             multipliers(spent(&summary), &mut noise);
@@ -106,7 +106,7 @@ fn the_filter_ends_a_run_whose_noise_falls_and_the_certificate_quotes_the_budget
             // Every check is in the ledger, after the steps it looks at, and none other is.
             let entries = ledger(&folder);
             let checks: Vec<&Entry> =
-                entries.iter().filter(|entry| entry.purpose == Access::Validation).collect();
+                entries.iter().filter(|entry| entry.purpose == VALIDATION.name()).collect();
             // There may be one more after the last step, where the filter allowed the check and no step behind it.
             let expected: Vec<u64> =
                 (1..summary.steps).filter(|&step| paid && plan.checked_after(step)).collect();
@@ -148,7 +148,7 @@ fn a_run_that_is_interrupted_anywhere_ends_as_one_that_is_not() {
         let slow = plan(&[settings, &["checkpoint_seconds=0"]].concat()).unwrap();
         let folder = place.path().join("slow");
         let mut copies = Vec::new();
-        let mut observe = |progress: &muffle::train::Progress| {
+        let mut observe = |progress: &muffle::run::Progress| {
             if progress.step % 37 == 5 {
                 copies.push(place.path().join(format!("copy-{}", progress.step)));
                 copy(&folder, &copies[copies.len() - 1]);
@@ -161,7 +161,7 @@ fn a_run_that_is_interrupted_anywhere_ends_as_one_that_is_not() {
         assert!(copies.len() > 2);
         copies.extend([paid, folder]);
         for path in copies {
-            let (folder, _) = RunFolder::open(&path, &[]).unwrap();
+            let folder = RunFolder::open(&path).unwrap();
             let never = AtomicBool::new(false);
             let summary = resume(&folder, &slow, &dataset(), &never, &mut |_| {}).unwrap();
             let name = format!("{settings:?}, {}", path.display());
@@ -183,11 +183,13 @@ fn what_was_lost_counts_against_the_budget() {
     assert_eq!(whole.certificate.status, Status::Interrupted);
     fs::remove_dir_all(path.join("checkpoints")).unwrap();
     fs::create_dir(path.join("checkpoints")).unwrap();
-    let (folder, _) = RunFolder::open(&path, &[]).unwrap();
+    let folder = RunFolder::open(&path).unwrap();
     let summary = resume(&folder, &plan, &dataset(), &AtomicBool::new(false), &mut |_| {}).unwrap();
-    let price = Rdp.epsilon(spent(&summary), plan.adjacency, plan.recipe.delta).unwrap().epsilon;
+    let price = Rdp.epsilon(spent(&summary), plan.adjacency, plan.recipe.run.delta).unwrap().epsilon;
     assert!(price <= EPSILON && price > 0.6 * EPSILON, "{price}");
-    let paid: u64 = ledger(&path).iter().map(|entry| entry.to - entry.from).sum();
+    let entries = ledger(&path);
+    let steps = entries.iter().filter(|entry| entry.purpose == STEPS.name());
+    let paid: u64 = steps.map(|entry| entry.to - entry.from).sum();
     assert_eq!(paid, summary.steps + whole.steps);
 }
 
@@ -216,34 +218,37 @@ fn validation_without_a_right_to_look_is_refused() {
 /// b² starts at 4 and grows by the squared norm of what is released; the noise of a step is σ·√(b/2), its length 1/b.
 #[test]
 fn noise_follows_the_norm_of_released_gradients() {
-    use muffle::mechanism::Mechanism;
+    use muffle::mechanism::{Gradients, Mechanism};
     use muffle::methods::Step;
     use muffle::noise::Key;
-    use muffle_nn::{Engine, Loss, Options};
+    use muffle_nn::{Engine, Options};
     let settings = ["method=adpsgd", "parameters.gradients=1", "parameters.initial=2", "epochs=5"];
     let (plan, data) = (plan(&settings).unwrap(), dataset());
     let parameters = vec![0.1; 10];
     let mut method = plan.build_method().unwrap();
     let mut engine = Engine::new(plan.network.clone(), Options::new(method.purpose())).unwrap();
-    let mut mechanism = Mechanism::new(Key::from_seed(1), 60.0);
+    let mechanism = Mechanism::new(Key::from_seed(1), 60.0);
     let mut square = 4.0f64;
     for number in 0..4 {
         let noise = 2.5 * (square.sqrt() / 2.0).sqrt();
         let view = data.train().select((0..60).collect::<Vec<_>>());
-        let release = method
-            .release(Step {
-                engine: &mut engine,
-                mechanism: &mut mechanism,
-                parameters: &parameters,
-                examples: &view,
-                loss: Loss::SoftmaxCrossEntropy,
-                seed: 0,
-                noise_multiplier: 2.5,
-                clip_factor: 1.0,
-                claim: None,
-            })
-            .unwrap();
-        let Event::Gaussian { noise_multiplier } = release.event else { panic!("{:?}", release.event) };
+        let access = Access::all(STEPS, number, method.event(2.5));
+        let gradients = Gradients {
+            engine: &mut engine,
+            parameters: &parameters,
+            examples: &view,
+            loss: plan.loss,
+            seed: 0,
+        };
+        let step = Step {
+            gradients,
+            mechanism: &mechanism,
+            receipt: Ledger::in_memory().pay_one(access).unwrap(),
+            noise_multiplier: 2.5,
+            clip_factor: 1.0,
+        };
+        let release = method.release(step).unwrap();
+        let Event::Gaussian { noise_multiplier } = *release.gradient.event() else { panic!("no Gaussian") };
         assert!((noise_multiplier - noise).abs() < 1e-5, "step {number}: {noise_multiplier} for {noise}");
         // The released gradient has norm n/b with b² = before + n²: n² = s²·before/(1 − s²) for the scaled norm s.
         let scaled: f64 = release.gradient.gradient().iter().map(|value| f64::from(*value).powi(2)).sum();

@@ -7,7 +7,7 @@ use muffle::attack::inversion::invert;
 use muffle::attack::likelihood_ratio::by_likelihood_ratio;
 use muffle::attack::membership::{Suspects, by_gradient_norm, by_loss};
 use muffle::attack::poisoning::poison;
-use muffle::data::own::table::Column;
+use muffle::data::column::Column;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
 use muffle::train::{DataShape, Evaluator, Plan, Recipe, train_in_memory};
@@ -28,9 +28,11 @@ fn never() -> AtomicBool {
 /// Random inputs with random labels: nothing to learn but the records themselves.
 fn noise(seed: u64) -> Dataset {
     let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Data, 0));
-    let mut split = || Split {
-        records: Records::Floats((0..RECORDS * WIDTH).map(|_| 2.0 * uniform.unit() as f32 - 1.0).collect()),
-        labels: (0..RECORDS).map(|_| uniform.below(2) as u32).collect(),
+    let mut split = || {
+        Split::classified(
+            Records::Floats((0..RECORDS * WIDTH).map(|_| 2.0 * uniform.unit() as f32 - 1.0).collect()),
+            (0..RECORDS).map(|_| uniform.below(2) as u32).collect(),
+        )
     };
     let classes = vec!["no".to_string(), "yes".to_string()];
     let (train, test) = (split(), split());
@@ -141,7 +143,7 @@ fn a_copy_agrees_more_the_more_it_asks() {
     let labelled = |split: &Split| {
         let Records::Floats(values) = &split.records else { panic!("values are floats") };
         let sums = values.chunks_exact(WIDTH).map(|record| record.iter().sum::<f32>());
-        Split { labels: sums.map(|sum| u32::from(sum > 0.0)).collect(), ..split.clone() }
+        Split::classified(split.records.clone(), sums.map(|sum| u32::from(sum > 0.0)).collect())
     };
     let (train, test) = (labelled(dataset.train().split()), labelled(dataset.test().split()));
     // More records to ask about and to judge by.
@@ -169,7 +171,7 @@ fn inversion_finds_what_a_class_looks_like() {
     let image = |class: u32| (0..16).map(move |place| if (place % 4 < 2) == (class == 0) { 220 } else { 30 });
     let labels: Vec<u32> = (0..40).map(|record| record % 2).collect();
     let records = Records::Bytes(labels.iter().flat_map(|class| image(*class)).collect());
-    let split = Split { records, labels };
+    let split = Split::classified(records, labels);
     let classes = vec!["left".to_string(), "right".to_string()];
     let (shape, scaling) = (Shape::image(1, 4, 4), Scaling::times(1.0 / 255.0, "to one"));
     let dataset =
@@ -199,7 +201,7 @@ fn table(seed: u64, class: &dyn Fn(usize, &mut Uniform) -> u32) -> Dataset {
             values.iter().enumerate().for_each(|(column, value)| record[5 * column + value] = 1.0);
             labels.push(class(values[1], &mut uniform));
         }
-        Split { records: Records::Floats(inputs), labels }
+        Split::classified(Records::Floats(inputs), labels)
     };
     let (train, test) = (split(), split());
     let columns = ["city", "job", "car", "pet"];
@@ -232,7 +234,7 @@ fn what_holds_of_everybody_is_inferred_of_everybody() {
     let dataset = table(2, &|job, _| u32::from(job == 1));
     let found = attribute(&dataset, "job");
     let right =
-        |view: &muffle::data::View| view.split().labels.iter().filter(|label| **label == 1).count() as u64;
+        |view: &muffle::data::View| view.split().labels().iter().filter(|label| **label == 1).count() as u64;
     assert!(found.members.right >= right(&dataset.train()), "{found:?}");
     assert!(found.others.right >= right(&dataset.test()), "{found:?}");
     let other = attribute(&dataset, "pet");
@@ -261,7 +263,7 @@ fn wrong_labels_cost_accuracy_and_none_cost_nothing() {
     let attack = |fractions: &[f64]| poison(&plan, &dataset, fractions, &trainings);
     let found = attack(&[0.0, 1.0]).unwrap().unwrap();
     let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
-    let clean = evaluator.evaluate(&model(&plan, &dataset), &dataset.test()).unwrap().accuracy;
+    let clean = evaluator.evaluate(&model(&plan, &dataset), &dataset.test()).unwrap().accuracy.unwrap();
     assert_eq!((found[0].fraction, found[0].accuracy), (0.0, clean));
     // With every label wrong a model learns the opposite.
     assert!(clean > 0.9 && found[1].accuracy < 0.1, "{found:?}");

@@ -1,10 +1,12 @@
 //! A control of the audits by canaries: they have to expose runs without privacy, and to leave sound ones alone.
 
+use muffle::Result;
 use muffle::audit::{Argument, Report, Verdict, runs};
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
-use muffle::train::canaries::{Canaries, CanaryMeasurement, usual_choice};
-use muffle::train::{DataShape, Evaluator, Plan, Recipe, Result, train_in_memory};
+use muffle::run::CanaryMeasurement;
+use muffle::train::canaries::{Canaries, usual_choice};
+use muffle::train::{DataShape, Evaluator, Plan, Recipe, train_in_memory};
 use muffle_nn::Shape;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -16,7 +18,7 @@ fn dataset() -> Dataset {
     let mut values = vec![0.0; RECORDS * WIDTH];
     GaussianNoise::new(&Key::from_seed(7), Stream::new(Purpose::Data, 0)).fill(0, 1.0, &mut values);
     let labels = values.chunks(WIDTH).map(|record| u32::from(record[0] > 0.0)).collect();
-    let split = Split { records: Records::Floats(values), labels };
+    let split = Split::classified(Records::Floats(values), labels);
     let (classes, scaling) = (["low", "high"].map(String::from).to_vec(), Scaling::identity("as they are"));
     let visibility = Visibility::Public;
     Dataset::new("points", Shape::Vector(WIDTH), classes, scaling, visibility, split.clone(), split).unwrap()
@@ -44,7 +46,7 @@ fn measured(setting: &str) -> CanaryMeasurement {
     let parameters =
         train_in_memory(&plan, canaries.training(), Key::from_seed(1), &never, &|| {}).unwrap().unwrap();
     let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
-    canaries.measure(&mut evaluator, &parameters, plan.recipe.delta).unwrap()
+    canaries.measure(&mut evaluator, &parameters, plan.recipe.run.delta).unwrap()
 }
 
 /// A model that knows its records by heart gives all coins away, as far as twenty guesses can show.

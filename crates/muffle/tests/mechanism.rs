@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{LOSS, Records, Setting, distance};
+use common::{LOSS, Records, Setting, distance, receipt};
 use muffle::clip::{Allocation, Bounds, Clip, Flat, Grouped, PerLayer};
-use muffle::mechanism::{Mechanism, Unprotected, clip, clip_l1};
+use muffle::mechanism::{Bounded, Gradients, Mechanism, Rule, Unprotected};
 use muffle::noise::Key;
 use muffle::optimizer::{Optimizer, Sgd};
 use muffle_accounting::Event;
@@ -14,18 +14,38 @@ fn mechanism(divisor: f32) -> Mechanism {
     Mechanism::new(Key::from_seed(4), divisor)
 }
 
-/// The released gradient of records.
+fn gaussian(noise_multiplier: f64) -> Event {
+    if noise_multiplier > 0.0 { Event::gaussian(noise_multiplier) } else { Event::NonPrivate }
+}
+
+fn bounded<'a>(setting: &'a mut Setting, records: &Records, rule: Rule) -> (Bounded<'a>, Unprotected) {
+    let (engine, parameters) = (&mut setting.engine, &setting.parameters[..]);
+    Gradients { engine, parameters, examples: &records.all(), loss: LOSS, seed: 0 }.bounded(rule).unwrap()
+}
+
+/// The released gradient of records in a step.
+fn release_at(
+    step: u64,
+    setting: &mut Setting,
+    records: &Records,
+    rule: &dyn Clip,
+    mechanism: &Mechanism,
+    noise_multiplier: f64,
+) -> (Vec<f32>, Event, Unprotected) {
+    let (bounded, unprotected) = bounded(setting, records, Rule::Norms(rule));
+    let released = mechanism.release(bounded, noise_multiplier, receipt(step, gaussian(noise_multiplier)));
+    (released.gradient().to_vec(), released.event().clone(), unprotected)
+}
+
+/// The same in the first step.
 fn release(
     setting: &mut Setting,
     records: &Records,
     rule: &dyn Clip,
-    mechanism: &mut Mechanism,
+    mechanism: &Mechanism,
     noise_multiplier: f64,
 ) -> (Vec<f32>, Event, Unprotected) {
-    let (clipped, unprotected) =
-        clip(&mut setting.engine, &setting.parameters, &records.all(), LOSS, 0, rule).unwrap();
-    let (released, event) = mechanism.release(clipped, noise_multiplier);
-    (released.gradient().to_vec(), event, unprotected)
+    release_at(0, setting, records, rule, mechanism, noise_multiplier)
 }
 
 const NOBODY: Records = Records { inputs: Vec::new() };
@@ -52,11 +72,11 @@ fn every_group_gets_noise_of_the_right_scale() {
     let (noise_multiplier, divisor) = (1.3, 64.0f32);
     for rule in rules {
         for allocation in [Allocation::Flat, Allocation::EqualShare, Allocation::LeastEnergy] {
-            let mut mechanism = mechanism(divisor).allocation(allocation);
+            let mechanism = mechanism(divisor).allocation(allocation);
             let mut squares = vec![0.0; tensors];
-            for _ in 0..RELEASES {
+            for step in 0..RELEASES as u64 {
                 let (noise, event, _) =
-                    release(&mut setting, &NOBODY, rule, &mut mechanism, noise_multiplier);
+                    release_at(step, &mut setting, &NOBODY, rule, &mechanism, noise_multiplier);
                 assert_eq!(event, Event::gaussian(noise_multiplier));
                 for (square, tensor) in squares.iter_mut().zip(setting.network.parameters()) {
                     let values = &noise[tensor.range.clone()];
@@ -80,13 +100,12 @@ fn every_group_gets_noise_of_the_right_scale() {
 #[test]
 fn laplace_noise_has_the_right_scale() {
     let mut setting = Setting::new(Purpose::Plain);
-    let mut mechanism = mechanism(8.0);
+    let mechanism = mechanism(8.0);
     let (mut squares, mut count) = (0.0, 0.0);
-    for _ in 0..10 {
-        let (clipped, _) =
-            clip_l1(&mut setting.engine, &setting.parameters, &NOBODY.all(), LOSS, 0, 0.5).unwrap();
-        let (released, event) = mechanism.release_laplace(clipped, 2.0);
-        assert_eq!(event, Event::laplace(2.0));
+    for step in 0..10 {
+        let (bounded, _) = bounded(&mut setting, &NOBODY, Rule::L1 { threshold: 0.5 });
+        let released = mechanism.release(bounded, 2.0, receipt(step, Event::laplace(2.0)));
+        assert_eq!(*released.event(), Event::laplace(2.0));
         squares += released.gradient().iter().map(|value| f64::from(*value).powi(2)).sum::<f64>();
         count += released.gradient().len() as f64;
     }
@@ -104,9 +123,9 @@ fn an_empty_batch_gets_the_noise_and_the_event_of_a_full_one() {
     let mut setting = Setting::new(Purpose::PerExample);
     let records = setting.records(9, 1.0);
     let rule = Flat::new(0.5);
-    let (empty, empty_event, _) = release(&mut setting, &NOBODY, &rule, &mut mechanism(16.0), 1.1);
-    let (full, full_event, _) = release(&mut setting, &records, &rule, &mut mechanism(16.0), 1.1);
-    let (sum, _, _) = release(&mut setting, &records, &rule, &mut mechanism(16.0), 0.0);
+    let (empty, empty_event, _) = release(&mut setting, &NOBODY, &rule, &mechanism(16.0), 1.1);
+    let (full, full_event, _) = release(&mut setting, &records, &rule, &mechanism(16.0), 1.1);
+    let (sum, _, _) = release(&mut setting, &records, &rule, &mechanism(16.0), 0.0);
     assert_eq!(empty_event, full_event);
     let noise: Vec<f32> = full.iter().zip(&sum).map(|(full, sum)| full - sum).collect();
     assert!(distance(&noise, &empty) < 1e-5 * distance(&empty, &vec![0.0; empty.len()]));
@@ -116,7 +135,7 @@ fn an_empty_batch_gets_the_noise_and_the_event_of_a_full_one() {
 #[test]
 fn no_noise_is_not_private() {
     let mut setting = Setting::new(Purpose::PerExample);
-    let (_, event, _) = release(&mut setting, &NOBODY, &Flat::new(1.0), &mut mechanism(1.0), 0.0);
+    let (_, event, _) = release(&mut setting, &NOBODY, &Flat::new(1.0), &mechanism(1.0), 0.0);
     assert_eq!(event, Event::NonPrivate);
 }
 
@@ -126,9 +145,8 @@ fn a_record_that_is_not_finite_contributes_nothing_and_is_counted() {
     let records = setting.records(5, 1.0);
     let (spoiled, without) = (records.zeroed_out(4), records.removed());
     let rule = PerLayer::even(1.0, setting.network.parameters().len());
-    let (expected, _, _) = release(&mut setting, &without, &rule, &mut mechanism(1.0), 0.0);
-    let (gradient, _, Unprotected(outcome)) =
-        release(&mut setting, &spoiled, &rule, &mut mechanism(1.0), 0.0);
+    let (expected, _, _) = release(&mut setting, &without, &rule, &mechanism(1.0), 0.0);
+    let (gradient, _, Unprotected(outcome)) = release(&mut setting, &spoiled, &rule, &mechanism(1.0), 0.0);
     let excluded: Vec<(usize, &str)> =
         outcome.excluded.iter().map(|excluded| (excluded.example, excluded.place.as_str())).collect();
     assert_eq!(excluded, [(4, "the input")]);
@@ -136,9 +154,9 @@ fn a_record_that_is_not_finite_contributes_nothing_and_is_counted() {
 
     let mut setting = Setting::new(Purpose::Plain);
     let mut sum = |records: &Records| {
-        let (clipped, Unprotected(outcome)) =
-            clip_l1(&mut setting.engine, &setting.parameters, &records.all(), LOSS, 0, 1.0).unwrap();
-        (mechanism(1.0).release_laplace(clipped, 0.0).0.gradient().to_vec(), outcome.excluded.len())
+        let (bounded, Unprotected(outcome)) = bounded(&mut setting, records, Rule::L1 { threshold: 1.0 });
+        let released = mechanism(1.0).release(bounded, 0.0, receipt(0, Event::NonPrivate));
+        (released.gradient().to_vec(), outcome.excluded.len())
     };
     let ((spoiled, spoiled_count), (without, without_count)) = (sum(&spoiled), sum(&without));
     assert_eq!((spoiled_count, without_count), (1, 0));
@@ -151,8 +169,8 @@ fn the_divisor_does_not_depend_on_the_batch() {
     for count in [0, 1, 7] {
         let records = setting.records(count, 1.0);
         let rule = Flat::new(1.0);
-        let (whole, _, _) = release(&mut setting, &records, &rule, &mut mechanism(1.0), 1.0);
-        let (divided, _, _) = release(&mut setting, &records, &rule, &mut mechanism(256.0), 1.0);
+        let (whole, _, _) = release(&mut setting, &records, &rule, &mechanism(1.0), 1.0);
+        let (divided, _, _) = release(&mut setting, &records, &rule, &mechanism(256.0), 1.0);
         assert!(whole.iter().zip(&divided).all(|(whole, divided)| whole / 256.0 == *divided));
     }
 }
@@ -161,19 +179,14 @@ fn the_divisor_does_not_depend_on_the_batch() {
 fn two_steps_never_share_their_noise_and_a_resumed_run_repeats_it() {
     let mut setting = Setting::new(Purpose::PerExample);
     let rule = Flat::new(1.0);
-    let mut mechanism = mechanism(1.0);
-    let (first, _, _) = release(&mut setting, &NOBODY, &rule, &mut mechanism, 1.0);
-    assert_eq!(mechanism.next_step(), 1);
-    let (second, _, _) = release(&mut setting, &NOBODY, &rule, &mut mechanism, 1.0);
-    assert_eq!(mechanism.next_step(), 2);
+    let mut at = |step: u64| release_at(step, &mut setting, &NOBODY, &rule, &mechanism(1.0), 1.0).0;
+    let (first, second) = (at(0), at(1));
     let equal = first.iter().zip(&second).filter(|(first, second)| first == second).count();
     assert!(equal < 5, "{equal} equal values");
     let product: f64 = first.iter().zip(&second).map(|(a, b)| f64::from(a * b)).sum();
     // Independent standard normals: the sum of n products has a standard deviation of √n; five are accepted.
     assert!(product.abs() < 5.0 * (first.len() as f64).sqrt());
-
-    let mut resumed = Mechanism::new(Key::from_seed(4), 1.0).resumed_at(1);
-    assert_eq!(release(&mut setting, &NOBODY, &rule, &mut resumed, 1.0).0, second);
+    assert_eq!(at(1), second);
 }
 
 #[test]
@@ -182,11 +195,11 @@ fn gradient_descent_moves_against_the_released_gradient() {
     let records = setting.records(8, 1.0);
     let mut moved = setting.parameters.clone();
     let rule = Flat::new(1.0);
-    let (clipped, _) =
-        clip(&mut setting.engine, &setting.parameters, &records.all(), LOSS, 0, &rule).unwrap();
-    let (released, _) = mechanism(8.0).draws(4).release(clipped, 1.0);
+    let parameters = setting.parameters.clone();
+    let (bounded, _) = bounded(&mut setting, &records, Rule::Norms(&rule));
+    let released = mechanism(8.0).draws(4).release(bounded, 1.0, receipt(0, gaussian(1.0)));
     Sgd::new(moved.len()).step(&mut moved, &released, 0.25);
-    for ((moved, parameter), gradient) in moved.iter().zip(&setting.parameters).zip(released.gradient()) {
+    for ((moved, parameter), gradient) in moved.iter().zip(&parameters).zip(released.gradient()) {
         assert_eq!(*moved, parameter - 0.25 * gradient);
     }
 }
@@ -210,12 +223,12 @@ fn a_rule_that_breaks_its_bounds_is_stopped() {
     let mut setting = Setting::new(Purpose::PerExample);
     let records = setting.records(3, 4.0);
     let rule = Careless(Bounds::whole(1e-3));
-    release(&mut setting, &records, &rule, &mut mechanism(1.0), 1.0);
+    release(&mut setting, &records, &rule, &mechanism(1.0), 1.0);
 }
 
 #[test]
 #[should_panic(expected = "as many tensors as the network has")]
 fn a_rule_for_another_network_is_refused() {
     let mut setting = Setting::new(Purpose::PerExample);
-    release(&mut setting, &NOBODY, &PerLayer::even(1.0, 3), &mut mechanism(1.0), 1.0);
+    release(&mut setting, &NOBODY, &PerLayer::even(1.0, 3), &mechanism(1.0), 1.0);
 }

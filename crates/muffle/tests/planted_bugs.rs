@@ -6,15 +6,17 @@
 mod mistakes;
 
 use mistakes::{BUGS, Bug, CORRECT, Mistaken, share};
+use muffle::Result;
 use muffle::audit::replay::Replay;
 use muffle::audit::step::{Case, Settings, search};
 use muffle::audit::{Game, Neighbours, Objective, Planted, PlantedRecord, Subject, attack, neighbours};
 use muffle::clip::Flat;
-use muffle::mechanism::{Mechanism, clip};
+use muffle::ledger::{Access, Ledger};
+use muffle::mechanism::{Gradients, Mechanism, Rule};
 use muffle::methods::Mode;
 use muffle::noise::Key;
 use muffle::sampler::{Poisson, Reshuffled, Sampler};
-use muffle::train::Result;
+use muffle::train::STEPS;
 use muffle_accounting::{Accountant, Adjacency, Event, pld::Pld};
 use muffle_nn::{Engine, Loss, Options, Purpose};
 use std::ops::Range;
@@ -43,9 +45,8 @@ fn subject<'a>(case: &'a Case, bug: &'a Bug) -> Subject<'a> {
     let (_, body, shared) = *bug;
     Subject {
         method: Box::new(move || Ok(Box::new(Mistaken(body)))),
-        mechanism: Box::new(move |key, step| {
-            Mechanism::new(key.clone(), 1.0).resumed_at(if shared { 0 } else { step })
-        }),
+        mechanism: Box::new(|key| Mechanism::new(key.clone(), 1.0)),
+        number: if shared { |_| 0 } else { |step| step },
         ..Subject::of(&case.plan, Planted::new(WIDTH).parameters(&case.plan.network))
     }
 }
@@ -99,15 +100,18 @@ impl Game for Epoch<'_> {
             false => Box::new(Poisson::new(&key, records, 1.0 / BATCHES as f64)),
         };
         let parameters = planted.parameters(&self.case.plan.network);
-        let mut mechanism = Mechanism::new(key, 1.0);
+        let mechanism = Mechanism::new(key, 1.0);
         let mut seen = Vec::new();
         for step in 0..BATCHES as u64 {
             let value =
                 |record: usize| PlantedRecord::with_gradient(if record == RECORDS { 1e3 } else { 0.0 });
             let batch = planted.batch(&sampler.draw(step).into_iter().map(value).collect::<Vec<_>>());
-            let (clipped, _) =
-                clip(&mut self.engine, &parameters, &batch, Loss::SoftmaxCrossEntropy, 0, &Flat::new(1.0))?;
-            seen.extend_from_slice(mechanism.release(clipped, 0.01).0.gradient());
+            let (engine, loss) = (&mut self.engine, Loss::SoftmaxCrossEntropy);
+            let gradients = Gradients { engine, parameters: &parameters, examples: &batch, loss, seed: 0 };
+            let (bounded, _) = gradients.bounded(Rule::Norms(&Flat::new(1.0)))?;
+            let access = Access::all(STEPS, step, Event::gaussian(0.01));
+            let receipt = Ledger::in_memory().pay_one(access)?;
+            seen.extend_from_slice(mechanism.release(bounded, 0.01, receipt).gradient());
         }
         Ok(seen)
     }

@@ -8,11 +8,11 @@ use mistakes::{BUGS, Bug, CORRECT, Mistaken, share};
 use muffle::audit::{Report, runs};
 use muffle::clip::Flat;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
-use muffle::mechanism::{Mechanism, clip};
+use muffle::mechanism::{Mechanism, Rule};
 use muffle::methods::{self, Blueprint, BuildResult, Entry, Release, Step};
 use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
+use muffle::sampler::SamplerChoice;
 use muffle::train::canaries::{Canaries, usual_choice};
-use muffle::train::choices::SamplerChoice;
 use muffle::train::{DataShape, Evaluator, Plan, Recipe, train_in_memory};
 use muffle_accounting::{Accountant, pld::Pld};
 use muffle_nn::Shape;
@@ -28,7 +28,7 @@ fn dataset() -> Dataset {
     GaussianNoise::new(&Key::from_seed(7), Stream::new(Purpose::Data, 0)).fill(0, 1.0, &mut values);
     let coins = values.split_off(RECORDS * WIDTH);
     let labels = coins.iter().map(|&coin| u32::from(coin > 0.0)).collect();
-    let split = Split { records: Records::Floats(values), labels };
+    let split = Split::classified(Records::Floats(values), labels);
     let (classes, scaling) = (["low", "high"].map(String::from).to_vec(), Scaling::identity("as they are"));
     let visibility = Visibility::Public;
     Dataset::new("points", Shape::Vector(WIDTH), classes, scaling, visibility, split.clone(), split).unwrap()
@@ -52,12 +52,10 @@ fn plan(dataset: &Dataset, settings: &[&str]) -> Plan {
 
 /// Noise from a key that all runs share.
 fn noise_of_a_fixed_key<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-    let (clipped, unprotected) =
-        clip(step.engine, step.parameters, step.examples, step.loss, step.seed, &Flat::new(1.0))?;
-    *step.mechanism =
-        Mechanism::new(Key::from_seed(1), RECORDS as f32).resumed_at(step.mechanism.next_step());
-    let (gradient, event) = step.mechanism.release(clipped, step.noise_multiplier);
-    Ok(Release { gradient, event, unprotected })
+    let (bounded, unprotected) = step.gradients.bounded(Rule::Norms(&Flat::new(1.0)))?;
+    let mechanism = Mechanism::new(Key::from_seed(1), RECORDS as f32);
+    let gradient = mechanism.release(bounded, step.noise_multiplier, step.receipt);
+    Ok(Release { gradient, unprotected })
 }
 
 /// The mistakes that the method of a run can make.
@@ -115,7 +113,7 @@ fn exceeds_one(plan: &Plan, dataset: &Dataset, seed: u64) -> bool {
     let never = AtomicBool::new(false);
     let trained = train_in_memory(plan, canaries.training(), Key::from_seed(seed), &never, &|| {}).unwrap();
     let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
-    let found = canaries.measure(&mut evaluator, &trained.unwrap(), plan.recipe.delta).unwrap();
+    let found = canaries.measure(&mut evaluator, &trained.unwrap(), plan.recipe.run.delta).unwrap();
     found.epsilon > 1.0
 }
 
@@ -130,7 +128,7 @@ fn shuffling_caught_by_many_runs(shuffled: bool, runs: u64, seed: u64) -> bool {
     let proved = Pld.epsilon(&poisson.total_cost().unwrap(), poisson.adjacency, 0.7).unwrap().epsilon;
     let mut used = poisson;
     if shuffled {
-        used.recipe.sampler = SamplerChoice::Reshuffled;
+        used.recipe.training.sampler = SamplerChoice::Reshuffled;
     }
     audit(&used, &dataset, runs, seed).measured_without_assumptions > proved
 }
@@ -139,7 +137,7 @@ fn shuffling_caught_by_many_runs(shuffled: bool, runs: u64, seed: u64) -> bool {
 fn shuffling_caught_by_one_run(seed: u64) -> bool {
     let dataset = dataset();
     let mut plan = plan(&dataset, &["steps=4", "batch_size=100", "epsilon=1", "learning_rate=10"]);
-    plan.recipe.sampler = SamplerChoice::Reshuffled;
+    plan.recipe.training.sampler = SamplerChoice::Reshuffled;
     exceeds_one(&plan, &dataset, seed)
 }
 

@@ -2,8 +2,10 @@
 
 mod points;
 
-use muffle::train::ledger::{Access, Ledger, Preparation};
-use muffle::train::{Certificate, DataShape, Plan, Recipe, RunFolder, resume, start};
+use muffle::ledger::Ledger;
+use muffle::noise::Key;
+use muffle::run::{Certificate, Preparation, Purse, RunFolder, Trainer};
+use muffle::train::{DataShape, GradientTrainer, METHOD, Plan, Recipe, STEPS, resume, start};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Event};
 use points::dataset;
@@ -38,7 +40,7 @@ fn the_certificate_holds_the_preparation_and_its_price() {
     let laplace = Event::laplace(10.0);
     assert_eq!(
         certificate.preparations,
-        [Preparation { purpose: Access::Method, event: laplace.clone() }],
+        [Preparation { purpose: "method".to_string(), event: laplace.clone() }],
         "scale 1 over the default of 0.1"
     );
     let steps = Event::gaussian(plan.noise_multiplier).poisson_sampled(0.1).repeated(3);
@@ -71,11 +73,38 @@ fn a_preparation_survives_an_interruption() {
         for step in lost {
             fs::remove_file(path.join(format!("checkpoints/step-{step:010}.safetensors"))).unwrap();
         }
-        let (opened, _) = RunFolder::open(&path, &[]).unwrap();
+        let opened = RunFolder::open(&path).unwrap();
         resume(&opened, &plan, &dataset(), &AtomicBool::new(false), &mut |_| {}).unwrap();
-        let ledger = Ledger::open(&path.join("ledger.jsonl")).unwrap();
-        assert_eq!(ledger.preparations().len(), 1, "{name}");
+        let ledger = Ledger::open(&path.join("ledger.jsonl"), false).unwrap();
+        let preparations = ledger.entries().iter().filter(|entry| entry.purpose == METHOD.name());
+        assert_eq!(preparations.count(), 1, "{name}");
         let again = fs::read(path.join("model.safetensors")).unwrap();
         assert_eq!(again == model, name == "seeded", "{name}");
     }
+}
+
+/// Components come before what the method learns: an interruption between the two loses neither.
+#[test]
+fn an_interruption_between_two_preparations_loses_neither() {
+    let components = "principal_components={dimensions=2,noise_multiplier=4}";
+    let plan = plan(&["noise_multiplier=1", "seed=4", components]);
+    let trainer = || GradientTrainer::new(&plan, &dataset(), Key::from_seed(4)).unwrap();
+    let next = |trainer: &GradientTrainer| trainer.upcoming(9)[0].purpose;
+    let (mut first, mut purse) = (trainer(), Purse::new(Ledger::in_memory(), None).unwrap());
+    assert_eq!(next(&first), muffle::principal_components::PURPOSE);
+    assert!(purse.pay_and_do(&mut first, 1).unwrap().keep);
+    assert_eq!(next(&first), METHOD);
+    let mut second = trainer();
+    second.restore(&first.state(), 0).unwrap();
+    assert_eq!(next(&second), METHOD);
+    assert!(purse.pay_and_do(&mut second, 1).unwrap().keep);
+    assert_eq!(next(&second), STEPS);
+    let mut third = trainer();
+    third.restore(&second.state(), 0).unwrap();
+    assert_eq!(next(&third), STEPS);
+    assert_eq!(ledger_purposes(&purse), ["principal_components", "method"]);
+}
+
+fn ledger_purposes(purse: &Purse) -> Vec<&str> {
+    purse.ledger.entries().iter().map(|entry| entry.purpose.as_str()).collect()
 }

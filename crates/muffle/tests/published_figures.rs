@@ -1,7 +1,7 @@
 //! Lengths and epsilons that papers print, from recipes.
 
 use muffle::data::Visibility;
-use muffle::train::{DataShape, Plan, Recipe, recipes};
+use muffle::train::{DataShape, Plan, Recipe, TargetShape, recipes};
 use muffle_accounting::reshuffling::Reshuffling;
 use muffle_accounting::{Accountant, zcdp};
 use muffle_nn::Shape;
@@ -13,7 +13,12 @@ fn plan(records: usize, batch_size: u64, settings: &[String]) -> Plan {
          {{ type = \"dense\", features = 2 }}] }}\nbatch_size = {batch_size}\nlearning_rate = 0.05\n\
          clip = {{ kind = \"flat\", threshold = 4 }}\nsampler = \"reshuffled\""
     );
-    let data = DataShape { input: Shape::Vector(4), classes: 2, records, visibility: Visibility::Public };
+    let data = DataShape {
+        input: Shape::Vector(4),
+        targets: TargetShape::Classes(2),
+        records,
+        visibility: Visibility::Public,
+    };
     Plan::new(Recipe::parse("test", &text, settings).unwrap(), &data).unwrap()
 }
 
@@ -54,7 +59,7 @@ fn the_decays_of_yu_et_al_stop_after_the_epochs_they_print() {
 fn the_recipes_of_the_decays_stop_there_too() {
     let data = DataShape {
         input: Shape::image(1, 28, 28),
-        classes: 10,
+        targets: TargetShape::Classes(10),
         records: 60_000,
         visibility: Visibility::Public,
     };

@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{LOSS, Records, Setting, distance};
+use common::{LOSS, Records, Setting, distance, receipt};
 use muffle::clip::{Allocation, Clip, Flat, Grouped, PerLayer};
 use muffle::data::{Augmentation, Dataset, Scaling, Split, Views, Visibility};
-use muffle::mechanism::{Mechanism, clip, clip_l1};
+use muffle::mechanism::{Gradients, Mechanism, Rule};
 use muffle::noise::Key;
 use muffle::sampler::{BallsAndBins, FixedSize, Poisson, Reshuffled, Sampler};
+use muffle_accounting::Event;
 use muffle_nn::{Examples, Purpose};
 
 const RECORDS: usize = 60;
@@ -39,6 +40,28 @@ fn samplers(records: usize) -> Vec<(&'static str, Box<dyn Sampler>, bool)> {
     ]
 }
 
+/// The released sum of some records in a step, with noise of multiplier one or none, as this key draws it.
+fn release(
+    setting: &mut Setting,
+    examples: &dyn Examples,
+    rule: Rule,
+    (mechanism, step, noisy): (&Mechanism, u64, bool),
+) -> Vec<f32> {
+    let event = match rule {
+        _ if !noisy => Event::NonPrivate,
+        Rule::L1 { .. } => Event::laplace(1.0),
+        _ => Event::gaussian(1.0),
+    };
+    let (engine, parameters) = (&mut setting.engine, &setting.parameters[..]);
+    let gradients = Gradients { engine, parameters, examples, loss: LOSS, seed: step };
+    let (bounded, _) = gradients.bounded(rule).unwrap();
+    mechanism.release(bounded, f64::from(u8::from(noisy)), receipt(step, event)).gradient().to_vec()
+}
+
+fn key(seed: u64) -> Mechanism {
+    Mechanism::new(Key::from_seed(seed), 1.0)
+}
+
 /// The noisy sums of a run whose parameters stay where they are.
 fn run(
     setting: &mut Setting,
@@ -46,13 +69,11 @@ fn run(
     rule: &dyn Clip,
     sampler: &mut dyn Sampler,
 ) -> Vec<Vec<f32>> {
-    let mut mechanism = Mechanism::new(Key::from_seed(22), 1.0).allocation(Allocation::EqualShare);
+    let mechanism = key(22).allocation(Allocation::EqualShare);
     (0..STEPS)
         .map(|step| {
             let batch = records.select(sampler.draw(step));
-            let (clipped, _) =
-                clip(&mut setting.engine, &setting.parameters, &batch, LOSS, step, rule).unwrap();
-            mechanism.release(clipped, 1.0).0.gradient().to_vec()
+            release(setting, &batch, Rule::Norms(rule), (&mechanism, step, true))
         })
         .collect()
 }
@@ -96,10 +117,8 @@ fn a_clipped_record_comes_close_to_the_bound() {
     let record = setting.records(1, 4.0);
     for threshold in [1e-3, 0.1] {
         let rule = Flat::new(threshold);
-        let batch = record.all();
-        let (clipped, _) = clip(&mut setting.engine, &setting.parameters, &batch, LOSS, 0, &rule).unwrap();
-        let (released, _) = Mechanism::new(Key::from_seed(1), 1.0).release(clipped, 0.0);
-        let norm = distance(released.gradient(), &vec![0.0; setting.parameters.len()]);
+        let released = release(&mut setting, &record.all(), Rule::Norms(&rule), (&key(1), 0, false));
+        let norm = distance(&released, &vec![0.0; released.len()]);
         assert!(norm <= threshold && norm > 0.9999 * threshold, "{norm} of {threshold}");
     }
 }
@@ -108,16 +127,13 @@ fn a_clipped_record_comes_close_to_the_bound() {
 fn a_neighbour_moves_the_l1_sum_by_at_most_the_threshold() {
     let mut setting = Setting::new(Purpose::Plain);
     let records = setting.records(20, 4.0);
-    let mut release = |records: &Records, threshold: f64| {
-        let batch = records.all();
-        let (clipped, _) =
-            clip_l1(&mut setting.engine, &setting.parameters, &batch, LOSS, 0, threshold).unwrap();
-        Mechanism::new(Key::from_seed(1), 1.0).release_laplace(clipped, 1.0).0.gradient().to_vec()
+    let mut of = |records: &Records, threshold: f64| {
+        release(&mut setting, &records.all(), Rule::L1 { threshold }, (&key(1), 0, true))
     };
     for threshold in [0.3, 3.0] {
-        let original = release(&records, threshold);
+        let original = of(&records, threshold);
         for neighbour in [records.zeroed_out(19), records.removed(), records.zeroed_out(3)] {
-            let changed = release(&neighbour, threshold);
+            let changed = of(&neighbour, threshold);
             let change: f64 =
                 original.iter().zip(&changed).map(|(left, right)| f64::from((left - right).abs())).sum();
             // Each of some 6,000 coordinates is rounded at the size of its noise, threshold · 2⁻²⁴ or so.
@@ -129,10 +145,10 @@ fn a_neighbour_moves_the_l1_sum_by_at_most_the_threshold() {
 
 /// The same records as images of a data set.
 fn images(setting: &Setting, records: &Records) -> Dataset {
-    let split = Split {
-        records: muffle::data::Records::Floats(records.inputs.concat()),
-        labels: (0..records.inputs.len() as u32).map(|record| record % 10).collect(),
-    };
+    let split = Split::classified(
+        muffle::data::Records::Floats(records.inputs.concat()),
+        (0..records.inputs.len() as u32).map(|record| record % 10).collect(),
+    );
     let classes = (0..10).map(|class| class.to_string()).collect();
     let (shape, scaling) = (setting.network.input(), Scaling::identity("random"));
     Dataset::new("random", shape, classes, scaling, Visibility::Public, split.clone(), split).unwrap()
@@ -153,32 +169,24 @@ fn a_neighbour_with_several_views_moves_the_sum_by_at_most_the_sensitivity() {
         for (name, rule) in rules(setting.network.parameters().len()) {
             let name = format!("{name}, {count} views");
             let sensitivity = rule.bounds().sensitivity();
-            let mut release = |examples: &Views| {
-                let (clipped, unprotected) =
-                    clip(&mut setting.engine, &setting.parameters, examples, LOSS, 0, &*rule).unwrap();
-                assert!(unprotected.0.excluded.is_empty());
-                Mechanism::new(Key::from_seed(22), 1.0).release(clipped, 1.0).0.gradient().to_vec()
-            };
-            let original = [release(&whole)];
-            assert_eq!([release(&whole)], original, "{name}: the same bits");
+            let mut of =
+                |examples: &Views| release(&mut setting, examples, Rule::Norms(&*rule), (&key(22), 0, true));
+            let original = [of(&whole)];
+            assert_eq!([of(&whole)], original, "{name}: the same bits");
             for removed in [0, RECORDS / 2, RECORDS - 1] {
                 let others = (0..RECORDS).filter(|&record| record != removed).collect();
-                let neighbour = [release(&views(others, count))];
+                let neighbour = [of(&views(others, count))];
                 assert_eq!(compare(&name, sensitivity, &original, &neighbour), 1, "{name}");
             }
         }
         for threshold in [1e-3, 0.1] {
             let rule = Flat::new(threshold);
             let record = views(vec![7], count);
-            let (clipped, _) =
-                clip(&mut setting.engine, &setting.parameters, &record, LOSS, 0, &rule).unwrap();
-            let (released, _) = Mechanism::new(Key::from_seed(1), 1.0).release(clipped, 0.0);
-            let norm = distance(released.gradient(), &vec![0.0; setting.parameters.len()]);
+            let released = release(&mut setting, &record, Rule::Norms(&rule), (&key(1), 0, false));
+            let norm = distance(&released, &vec![0.0; released.len()]);
             assert!(norm <= threshold && norm > 0.9999 * threshold, "{norm} of {threshold}");
-            let (clipped, _) =
-                clip_l1(&mut plain.engine, &plain.parameters, &record, LOSS, 0, threshold).unwrap();
-            let (released, _) = Mechanism::new(Key::from_seed(1), 1.0).release_laplace(clipped, 0.0);
-            let norm: f64 = released.gradient().iter().map(|value| f64::from(value.abs())).sum();
+            let released = release(&mut plain, &record, Rule::L1 { threshold }, (&key(1), 0, false));
+            let norm: f64 = released.iter().map(|value| f64::from(value.abs())).sum();
             assert!(norm <= threshold && norm > 0.9999 * threshold, "{norm} of {threshold} in L1 norm");
         }
     }

@@ -194,7 +194,7 @@ fn each_sampler_knows_its_own_accounting() {
     let event = || Event::gaussian(1.5);
     let expected = [
         event().poisson_sampled(0.05),
-        event().sampled_without_replacement(0.05),
+        event().fixed_size_sampled(0.05),
         event().partitioned_epoch(Assignment::Reshuffled),
         event().partitioned_epoch(Assignment::BallsAndBins),
     ];

@@ -1,9 +1,10 @@
 //! A search for a network: what it finds, what it spends, and that nothing is free.
 
+use muffle::Result;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
+use muffle::ledger::Ledger;
 use muffle::search::{Settings, search};
-use muffle::train::ledger::Ledger;
-use muffle::train::{Recipe, Result};
+use muffle::train::Recipe;
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Event};
 use muffle_nn::initialise::SplitMix;
@@ -16,9 +17,11 @@ const SETTINGS: Settings = Settings { candidates: 3, share: 0.25, reward_epsilon
 
 fn images() -> Dataset {
     let mut generator = SplitMix::new(3);
-    let mut split = |records: usize| Split {
-        records: Records::Floats((0..records * 64).map(|_| generator.normal()).collect()),
-        labels: (0..records).map(|record| (record % 3) as u32).collect(),
+    let mut split = |records: usize| {
+        Split::classified(
+            Records::Floats((0..records * 64).map(|_| generator.normal()).collect()),
+            (0..records).map(|record| (record % 3) as u32).collect(),
+        )
     };
     let classes = ["a", "b", "c"].map(String::from).to_vec();
     let (train, test) = (split(240), split(10));
@@ -49,15 +52,19 @@ fn a_search_spends_its_budget_and_leaves_a_network_and_a_certificate() {
     assert_eq!(seen.len(), 3);
     assert_eq!(found.accuracy, seen.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     // Three networks of four steps on 30 of 180 records, and three noisy counts.
-    let ledger = Ledger::open(&place.path().join("ledger.jsonl")).unwrap();
-    assert!((0..3).all(|tried| ledger.has_validation_after(4 * tried)) && ledger.paid_steps() == 12);
+    let ledger = Ledger::open(&place.path().join("ledger.jsonl"), false).unwrap();
+    let paid = |purpose: &str| {
+        let entries = ledger.entries().iter().filter(|entry| entry.purpose == purpose);
+        entries.map(|entry| entry.to - entry.from).sum::<u64>()
+    };
+    assert_eq!((paid("steps"), paid("validation")), (12, 3));
     assert_eq!(ledger.total(), found.certificate.events);
     let Event::Compose { events } = ledger.total() else { panic!("several charges") };
     assert_eq!(events.iter().filter(|event| **event == Event::laplace(10.0)).count(), 3);
     let price = Pld.epsilon(&ledger.total(), found.certificate.adjacency, 1e-5).unwrap().epsilon;
     assert!(price <= EPSILON && price > 0.95 * EPSILON, "{price}");
     assert!(found.certificate.proved.epsilon.unwrap() <= EPSILON);
-    assert_eq!(found.certificate.sampler.sample_rate, 30.0 / 180.0);
+    assert_eq!(found.certificate.training["sampler"]["sample_rate"], 30.0 / 180.0);
     // What was found can be trained.
     let model = ModelDescription::read(&place.path().join("model.toml")).unwrap();
     assert_eq!(model, found.model);

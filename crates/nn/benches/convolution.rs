@@ -3,6 +3,7 @@
 //!
 //! `cargo bench --bench convolution`, optionally followed by `--` and a batch size.
 
+use muffle_nn::kernel::matrix::{Matrix, product};
 use std::time::{Duration, Instant};
 
 use muffle_nn::kernel::Line;
@@ -14,6 +15,17 @@ struct Shape {
     out_channels: usize,
     kernel: usize,
     batch: usize,
+}
+
+impl Shape {
+    fn pixels(&self) -> usize {
+        self.side * self.side
+    }
+
+    /// Values that are summed for one output.
+    fn taps(&self) -> usize {
+        self.kernel * self.kernel * self.in_channels
+    }
 }
 
 const SHAPES: [Shape; 5] = [
@@ -35,94 +47,42 @@ fn main() {
     }
 }
 
+/// What goes through a convolution, and room for what comes out.
+struct Numbers {
+    input: Vec<f32>,
+    upstream: Vec<f32>,
+    weights: Vec<f32>,
+    output: Vec<f32>,
+    downstream: Vec<f32>,
+    gradients: Vec<f32>,
+}
+
+impl Numbers {
+    fn new(shape: &Shape) -> Numbers {
+        let input = numbers(shape.batch * shape.pixels() * shape.in_channels, 1);
+        let upstream = numbers(shape.batch * shape.pixels() * shape.out_channels, 2);
+        let weights = numbers(shape.taps() * shape.out_channels, 3);
+        Numbers {
+            output: vec![0.0; upstream.len()],
+            downstream: vec![0.0; input.len()],
+            gradients: vec![0.0; shape.batch * weights.len()],
+            input,
+            upstream,
+            weights,
+        }
+    }
+}
+
 fn measure(shape: &Shape) {
     let &Shape { side, in_channels, out_channels, kernel, batch } = shape;
-    let pixels = side * side;
-    let taps = kernel * kernel * in_channels;
-    let input = numbers(batch * pixels * in_channels, 1);
-    let upstream = numbers(batch * pixels * out_channels, 2);
-    let weights = numbers(taps * out_channels, 3);
-    let mut output = vec![0.0; upstream.len()];
-    let mut downstream = vec![0.0; input.len()];
-    let mut gradients = vec![0.0; batch * weights.len()];
-    let operations = 2.0 * (batch * pixels * taps * out_channels) as f64;
-
-    let winograd = Winograd::new(side, side, in_channels, out_channels, kernel, kernel / 2);
-    let mut transformed = vec![Line::default(); winograd.transformed_weights_len()];
-    let mut scratch = vec![Line::default(); winograd.scratch_len()];
-    let preparation = best(|| winograd.transform_weights(&weights, &mut transformed));
-    let forward = best(|| winograd.forward(&transformed, &input, batch, &mut output, &mut scratch));
-    let backward =
-        best(|| winograd.backward_input(&transformed, &upstream, batch, &mut downstream, &mut scratch));
-    let together = best(|| {
-        let gradient = &mut gradients[..weights.len()];
-        winograd.weight_gradient(&input, &upstream, 0..batch, None, gradient, &mut scratch);
-    });
-    let alone = best(|| {
-        for (example, gradient) in gradients.chunks_exact_mut(weights.len()).enumerate() {
-            winograd.weight_gradient(&input, &upstream, example..example + 1, None, gradient, &mut scratch);
-        }
-    });
-
-    let mut columns = vec![0.0; batch * pixels * taps];
-    let direct_forward = best(|| {
-        unfold(shape, &input, &mut columns);
-        product(
-            batch * pixels,
-            out_channels,
-            taps,
-            &columns,
-            (taps, 1),
-            &weights,
-            (out_channels, 1),
-            &mut output,
-        );
-    });
-    let direct_backward = best(|| {
-        product(
-            batch * pixels,
-            taps,
-            out_channels,
-            &upstream,
-            (out_channels, 1),
-            &weights,
-            (1, out_channels),
-            &mut columns,
-        );
-        fold(shape, &columns, &mut downstream);
-    });
-    let direct_together = best(|| {
-        unfold(shape, &input, &mut columns);
-        let gradient = &mut gradients[..weights.len()];
-        product(
-            taps,
-            out_channels,
-            batch * pixels,
-            &columns,
-            (1, taps),
-            &upstream,
-            (out_channels, 1),
-            gradient,
-        );
-    });
-    let direct_alone = best(|| {
-        unfold(shape, &input, &mut columns);
-        for (example, gradient) in gradients.chunks_exact_mut(weights.len()).enumerate() {
-            let columns = &columns[example * pixels * taps..];
-            let upstream = &upstream[example * pixels * out_channels..];
-            product(taps, out_channels, pixels, columns, (1, taps), upstream, (out_channels, 1), gradient);
-        }
-    });
-
+    let operations = 2.0 * (batch * shape.pixels() * shape.taps() * out_channels) as f64;
+    let mut numbers = Numbers::new(shape);
+    let (preparation, winograd) = winograd_times(shape, &mut numbers);
+    let direct = direct_times(shape, &mut numbers);
     print!(
         "{side:>2}x{side:<2} {in_channels:>3} to {out_channels:>3} channels, {kernel}x{kernel} {batch:>5}"
     );
-    for (winograd, direct) in [
-        (forward, direct_forward),
-        (backward, direct_backward),
-        (together, direct_together),
-        (alone, direct_alone),
-    ] {
+    for (winograd, direct) in winograd.into_iter().zip(direct) {
         let speed = |time: Duration| operations / time.as_secs_f64() / 1e9;
         print!(
             "   {:>5.0} (im2col {:>4.0}, {:>4.2}x)",
@@ -132,6 +92,63 @@ fn measure(shape: &Shape) {
         );
     }
     println!("   weights prepared in {preparation:?}");
+}
+
+/// The time to prepare the weights; those of forward, input gradient, and weight gradients together and one by one.
+fn winograd_times(shape: &Shape, numbers: &mut Numbers) -> (Duration, [Duration; 4]) {
+    let &Shape { side, in_channels, out_channels, kernel, batch } = shape;
+    let Numbers { input, upstream, weights, output, downstream, gradients } = numbers;
+    let winograd = Winograd::new(side, side, in_channels, out_channels, kernel, kernel / 2);
+    let mut transformed = vec![Line::default(); winograd.transformed_weights_len()];
+    let mut scratch = vec![Line::default(); winograd.scratch_len()];
+    let preparation = best(|| winograd.transform_weights(weights, &mut transformed));
+    let forward = best(|| winograd.forward(&transformed, input, batch, output, &mut scratch));
+    let backward = best(|| winograd.backward_input(&transformed, upstream, batch, downstream, &mut scratch));
+    let together = best(|| {
+        let gradient = &mut gradients[..weights.len()];
+        winograd.weight_gradient(input, upstream, 0..batch, None, gradient, &mut scratch);
+    });
+    let alone = best(|| {
+        for (example, gradient) in gradients.chunks_exact_mut(weights.len()).enumerate() {
+            winograd.weight_gradient(input, upstream, example..example + 1, None, gradient, &mut scratch);
+        }
+    });
+    (preparation, [forward, backward, together, alone])
+}
+
+/// The same times for im2col and a matrix product.
+fn direct_times(shape: &Shape, numbers: &mut Numbers) -> [Duration; 4] {
+    let (pixels, taps, outputs) = (shape.pixels(), shape.taps(), shape.out_channels);
+    let Numbers { input, upstream, weights, output, downstream, gradients } = numbers;
+    let rows = shape.batch * pixels;
+    let mut columns = vec![0.0; rows * taps];
+    let forward = best(|| {
+        unfold(shape, input, &mut columns);
+        let (left, right) = (Matrix::rows(&columns, rows, taps), Matrix::rows(weights, taps, outputs));
+        product(left, right, false, output, outputs);
+    });
+    let backward = best(|| {
+        let (left, right) = (Matrix::rows(upstream, rows, outputs), Matrix::rows(weights, taps, outputs));
+        product(left, right.transposed(), false, &mut columns, taps);
+        fold(shape, &columns, downstream);
+    });
+    let together = best(|| {
+        unfold(shape, input, &mut columns);
+        let gradient = &mut gradients[..weights.len()];
+        let (left, right) = (Matrix::rows(&columns, rows, taps), Matrix::rows(upstream, rows, outputs));
+        product(left.transposed(), right, false, gradient, outputs);
+    });
+    let alone = best(|| {
+        unfold(shape, input, &mut columns);
+        for (example, gradient) in gradients.chunks_exact_mut(weights.len()).enumerate() {
+            let columns = &columns[example * pixels * taps..];
+            let upstream = &upstream[example * pixels * outputs..];
+            let (left, right) =
+                (Matrix::rows(columns, pixels, taps), Matrix::rows(upstream, pixels, outputs));
+            product(left.transposed(), right, false, gradient, outputs);
+        }
+    });
+    [forward, backward, together, alone]
 }
 
 /// The shortest time of a call, tried for a quarter of a second.
@@ -193,50 +210,5 @@ fn each_tap(shape: &Shape, mut visit: impl FnMut(usize, Option<usize>)) {
                 }
             }
         }
-    }
-}
-
-/// result `[rows][columns]` = left `[rows][depth]` · right `[depth][columns]`, the factors with any strides.
-#[allow(clippy::too_many_arguments)]
-fn product(
-    rows: usize,
-    columns: usize,
-    depth: usize,
-    left: &[f32],
-    left_strides: (usize, usize),
-    right: &[f32],
-    right_strides: (usize, usize),
-    result: &mut [f32],
-) {
-    let reach = |(across, along): (usize, usize), rows: usize, columns: usize| {
-        (rows - 1) * across + (columns - 1) * along
-    };
-    assert!(reach(left_strides, rows, depth) < left.len());
-    assert!(reach(right_strides, depth, columns) < right.len());
-    assert!(rows * columns <= result.len());
-    // SAFETY: the three slices are as long as the strides and sizes reach, as just checked, and the result is borrowed
-    // mutably, so it overlaps with none of the others.
-    unsafe {
-        gemm::gemm(
-            rows,
-            columns,
-            depth,
-            result.as_mut_ptr(),
-            1,
-            columns as isize,
-            false,
-            left.as_ptr(),
-            left_strides.1 as isize,
-            left_strides.0 as isize,
-            right.as_ptr(),
-            right_strides.1 as isize,
-            right_strides.0 as isize,
-            0.0,
-            1.0,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
     }
 }

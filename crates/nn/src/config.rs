@@ -1,5 +1,6 @@
 //! Networks as written in model files: what to build, before any shape is known.
 
+use crate::custom::CustomLayer;
 use crate::error::Result;
 use crate::layer::Layer;
 use crate::layers::Context;
@@ -53,6 +54,8 @@ impl Entry {
 pub enum Piece {
     /// A layer with a shape of its own.
     Layer(LayerConfig),
+    /// A layer that this crate does not know.
+    Custom(CustomLayer),
     /// A function of every value.
     Activation(Activation),
     /// One after the other.
@@ -68,6 +71,12 @@ pub enum Piece {
 impl From<LayerConfig> for Piece {
     fn from(layer: LayerConfig) -> Piece {
         Piece::Layer(layer)
+    }
+}
+
+impl From<CustomLayer> for Piece {
+    fn from(layer: CustomLayer) -> Piece {
+        Piece::Custom(layer)
     }
 }
 

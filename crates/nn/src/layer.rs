@@ -44,6 +44,57 @@ pub struct Memory<'a> {
     pub scratch: &'a mut [f32],
 }
 
+/// The inputs and outputs of a layer's forward call.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// What came in.
+    pub input: &'a [f32],
+    /// What went out.
+    pub output: &'a [f32],
+}
+
+/// What [`Layer::forward`] works on.
+pub struct Forward<'a> {
+    /// The numbers to compute with.
+    pub weights: Weights<'a>,
+    /// The micro-batch.
+    pub pass: &'a Pass,
+    /// What comes in.
+    pub input: &'a [f32],
+    /// Where the outputs go.
+    pub output: &'a mut [f32],
+    /// Memory to write to.
+    pub memory: Memory<'a>,
+}
+
+/// What [`Layer::backward`] works on.
+pub struct Backward<'a> {
+    /// The numbers that `forward` computed with.
+    pub weights: Weights<'a>,
+    /// The micro-batch.
+    pub pass: &'a Pass,
+    /// What `forward` read and wrote.
+    pub values: Values<'a>,
+    /// Gradient of the loss at the outputs.
+    pub upstream: &'a [f32],
+    /// Where the gradient at the inputs goes; `None` if nobody needs it.
+    pub downstream: Option<&'a mut [f32]>,
+    /// Memory to write to.
+    pub memory: Memory<'a>,
+}
+
+/// What the gradients of a layer's tensors are made of, for [`Layer::squared_norms`] and [`Layer::accumulate`].
+pub struct Gradients<'a> {
+    /// The micro-batch.
+    pub pass: &'a Pass,
+    /// What came in.
+    pub input: &'a [f32],
+    /// Gradient of the loss at the outputs.
+    pub upstream: &'a [f32],
+    /// Memory to write to.
+    pub memory: Memory<'a>,
+}
+
 /// One factor for every example of a micro-batch and every tensor of a layer.
 #[derive(Clone, Copy)]
 pub struct Factors<'a> {
@@ -139,6 +190,17 @@ impl Tensor {
     }
 }
 
+/// How relevance goes back through a layer: one of three ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelevanceRule {
+    /// To each input in proportion to what it adds to the output: for layers that are linear in their input but for a bias.
+    Proportional,
+    /// To where the value came from: for layers that choose or move values.
+    Moved,
+    /// Unchanged: for layers that map every value on its own.
+    Through,
+}
+
 /// A layer with its shapes settled.
 ///
 /// Slices hold whole micro-batches, example after example. A pass calls `forward`, then `backward`, then (for
@@ -197,41 +259,25 @@ pub trait Layer: Send + Sync {
     }
 
     /// Computes the outputs.
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory);
+    fn forward(&self, call: Forward);
 
-    /// Carries the gradient of the loss from the outputs (`upstream`) to the inputs (`downstream`; `None` if nobody
-    /// needs it).
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    );
+    /// Carries the gradient of the loss from the outputs to the inputs.
+    fn backward(&self, call: Backward);
 
     /// Squared gradient norm of every tensor and example: `norms[tensor * batch + example]`.
-    fn squared_norms(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        _norms: &mut [f32],
-        _memory: Memory,
-    ) {
-    }
+    fn squared_norms(&self, _call: Gradients, _norms: &mut [f32]) {}
 
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
-    fn accumulate(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        _factors: Factors,
-        _gradient: &mut [f32],
-        _memory: Memory,
-    ) {
+    fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}
+
+    /// How relevance goes back through the layer; `None` if there is no rule for it.
+    fn relevance(&self) -> Option<RelevanceRule> {
+        None
+    }
+
+    /// The axis of a tensor's [sizes](Tensor::sizes) that counts the layer's output channels, which own its values.
+    fn output_axis(&self, _tensor: &Tensor) -> usize {
+        0
     }
 
     /// A way to sums of limited gradients that does not write gradients out, if the layer has one.
@@ -240,20 +286,20 @@ pub trait Layer: Send + Sync {
     }
 }
 
+/// What lies on both sides of a layer, for some examples.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// What came in.
+    pub input: &'a [f32],
+    /// Gradient of the loss at the outputs.
+    pub upstream: &'a [f32],
+}
+
 /// Sums of gradients of which every value has a limit of its own.
 pub trait LimitedSum {
     /// Whether all values of an example's gradient are finite.
-    fn is_finite(&self, input: &[f32], upstream: &[f32]) -> bool;
+    fn is_finite(&self, example: Around) -> bool;
 
     /// Adds the gradients of some examples to `gradient`, value `i` of each moved into ±`limits[i]`.
-    fn accumulate(&self, input: &[f32], upstream: &[f32], limits: &[f32], gradient: &mut [f32]);
-}
-
-/// The inputs and outputs of a layer's forward call.
-#[derive(Clone, Copy)]
-pub struct Values<'a> {
-    /// What came in.
-    pub input: &'a [f32],
-    /// What went out.
-    pub output: &'a [f32],
+    fn accumulate(&self, examples: Around, limits: &[f32], gradient: &mut [f32]);
 }

@@ -3,9 +3,9 @@
 //! This crate knows nothing of privacy.
 
 pub mod atomic_file;
-mod blocks;
 pub mod buffer;
 pub mod config;
+pub mod custom;
 pub mod engine;
 pub mod error;
 pub mod examples;
@@ -21,11 +21,14 @@ pub mod models;
 pub mod network;
 mod plan;
 pub mod relevance;
+pub mod running_statistics;
 pub mod shape;
+mod split_mix;
 pub mod weights;
 mod worker;
 mod workspace;
 
+pub use custom::CustomLayer;
 pub use engine::{Engine, Options, Outcome};
 pub use error::{Error, Result};
 pub use examples::{Batch, Examples, Target};

@@ -6,15 +6,31 @@ use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 /// What training makes small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+///
+/// In a recipe a loss is a word, `loss = "mean-squared-error"`, or a table where it has an option,
+/// `loss = { huber = { delta = 1.0 } }`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Loss {
     /// `-ln softmax(output)[class]`.
     SoftmaxCrossEntropy,
-    /// Mean over the outputs of `ln(1 + e^z) - t z`: the cross-entropy of logistic outputs, on logits.
+    /// Mean over the outputs of `ln(1 + e^z) - t z`: the cross-entropy of logistic outputs, on logits. Each output is a label
+    /// of its own, which holds (one) or does not (zero).
     BinaryCrossEntropy,
     /// Mean over the outputs of `(output - target)²`.
     MeanSquaredError,
+    /// Mean over the outputs of `d²/2` where the difference `d = output - target` is at most `delta`, and of
+    /// `delta (|d| - delta/2)` beyond, so that an outlier pulls no harder than `delta`.
+    ///
+    /// # Source
+    /// Huber 1964, "Robust estimation of a location parameter", section 3; PyTorch's `HuberLoss`.
+    Huber {
+        /// Where the square ends, positive.
+        delta: f32,
+    },
+    /// The inner product of the output with the target: the target is the gradient at the output, and a gradient that comes
+    /// from elsewhere, from a second network say, is carried to parameters and inputs.
+    Linear,
 }
 
 impl Loss {
@@ -22,6 +38,12 @@ impl Loss {
     pub fn check(&self, output: Shape, target: Target) -> Result<()> {
         let width = output.len();
         match (self, target) {
+            (_, Target::None) => {
+                Err(Error::Options("an example without a target has no loss to learn from".to_string()))
+            }
+            (Loss::Huber { delta }, _) if !(*delta > 0.0 && delta.is_finite()) => Err(Error::Options(
+                format!("the Huber loss needs a delta above zero and finite, not {delta}"),
+            )),
             (Loss::SoftmaxCrossEntropy, Target::Class(class)) if (class as usize) < width => Ok(()),
             (Loss::SoftmaxCrossEntropy, Target::Class(class)) => Err(Error::Options(format!(
                 "class {class} does not exist in a network with {width} outputs (classes count from 0)"
@@ -37,9 +59,6 @@ impl Loss {
             (_, Target::Class(_)) => {
                 Err(Error::Options("this loss needs one target value for each output".to_string()))
             }
-            (_, Target::None) => {
-                Err(Error::Options("an example without a target has no loss to learn from".to_string()))
-            }
         }
     }
 
@@ -48,38 +67,70 @@ impl Loss {
     /// # Panics
     /// If [`Loss::check`] would refuse the target.
     pub fn evaluate(&self, output: &[f32], target: Target, gradient: &mut [f32]) -> f32 {
-        let count = output.len() as f32;
-        match (self, target) {
+        match (*self, target) {
             (Loss::SoftmaxCrossEntropy, Target::Class(class)) => {
-                let largest = output.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                let mut sum = 0.0;
-                for (gradient, value) in gradient.iter_mut().zip(output) {
-                    *gradient = (value - largest).exp();
-                    sum += *gradient;
-                }
-                gradient.iter_mut().for_each(|value| *value /= sum);
-                let class = class as usize;
-                gradient[class] -= 1.0;
-                sum.ln() - (output[class] - largest)
+                softmax_cross_entropy(output, class as usize, gradient)
             }
             (Loss::BinaryCrossEntropy, Target::Values(targets)) => {
-                let mut sum = 0.0;
-                for ((gradient, &logit), target) in gradient.iter_mut().zip(output).zip(targets) {
-                    *gradient = (1.0 / (1.0 + (-logit).exp()) - target) / count;
-                    sum += logit.max(0.0) - logit * target + (-logit.abs()).exp().ln_1p();
-                }
-                sum / count
+                binary_cross_entropy(output, targets, gradient)
             }
             (Loss::MeanSquaredError, Target::Values(targets)) => {
-                let mut sum = 0.0;
-                for ((gradient, value), target) in gradient.iter_mut().zip(output).zip(targets) {
-                    let difference = value - target;
-                    *gradient = 2.0 * difference / count;
-                    sum += difference * difference;
-                }
-                sum / count
+                mean_squared_error(output, targets, gradient)
             }
+            (Loss::Huber { delta }, Target::Values(targets)) => huber(output, targets, delta, gradient),
+            (Loss::Linear, Target::Values(targets)) => linear(output, targets, gradient),
             (loss, target) => panic!("{loss:?} cannot take {target:?}"),
         }
     }
+}
+
+fn softmax_cross_entropy(output: &[f32], class: usize, gradient: &mut [f32]) -> f32 {
+    let largest = output.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for (gradient, value) in gradient.iter_mut().zip(output) {
+        *gradient = (value - largest).exp();
+        sum += *gradient;
+    }
+    gradient.iter_mut().for_each(|value| *value /= sum);
+    gradient[class] -= 1.0;
+    sum.ln() - (output[class] - largest)
+}
+
+fn binary_cross_entropy(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {
+    let count = output.len() as f32;
+    let mut sum = 0.0;
+    for ((gradient, &logit), target) in gradient.iter_mut().zip(output).zip(targets) {
+        *gradient = (1.0 / (1.0 + (-logit).exp()) - target) / count;
+        sum += logit.max(0.0) - logit * target + (-logit.abs()).exp().ln_1p();
+    }
+    sum / count
+}
+
+fn mean_squared_error(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {
+    let count = output.len() as f32;
+    let mut sum = 0.0;
+    for ((gradient, value), target) in gradient.iter_mut().zip(output).zip(targets) {
+        let difference = value - target;
+        *gradient = 2.0 * difference / count;
+        sum += difference * difference;
+    }
+    sum / count
+}
+
+fn huber(output: &[f32], targets: &[f32], delta: f32, gradient: &mut [f32]) -> f32 {
+    let count = output.len() as f32;
+    let mut sum = 0.0;
+    for ((gradient, value), target) in gradient.iter_mut().zip(output).zip(targets) {
+        let difference = value - target;
+        let slope = difference.clamp(-delta, delta);
+        *gradient = slope / count;
+        // Both halves of the definition at once: inside, the slope is the difference itself.
+        sum += slope * (difference - 0.5 * slope);
+    }
+    sum / count
+}
+
+fn linear(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {
+    gradient.copy_from_slice(targets);
+    output.iter().zip(targets).map(|(value, target)| value * target).sum()
 }

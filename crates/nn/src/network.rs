@@ -1,8 +1,9 @@
 //! A network: layers joined by edges, and the list of its tensors. It holds no weights.
 
-use crate::config::{Entry, Graph, LayerConfig, Piece};
+use crate::config::{Entry, Graph, Piece};
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Role, Tensor};
+use crate::layers::Context;
 use crate::layers::activation::Activation;
 use crate::limits;
 use crate::shape::Shape;
@@ -174,7 +175,20 @@ impl Network {
 
     fn piece(&mut self, piece: &Piece, name: &str, input: usize) -> Result<usize> {
         match piece {
-            Piece::Layer(config) => self.layer(config, name, input),
+            Piece::Layer(config) => {
+                let context = self.context(config.kind(), name, input);
+                let (number, most) = (config.largest_number(), limits::OPTION);
+                if number > most {
+                    return context.refuse(&format!(
+                        "one of its options is {number}; the largest number allowed is {most}"
+                    ));
+                }
+                self.layer(&context, config.build(name, context.input)?, input)
+            }
+            Piece::Custom(layer) => {
+                let context = self.context(layer.kind(), name, input);
+                self.layer(&context, layer.build(&context)?, input)
+            }
             Piece::Activation(activation) => {
                 let shape = self.edges[input];
                 self.push(name, Operation::Activation(*activation), vec![input], shape)
@@ -192,26 +206,21 @@ impl Network {
         }
     }
 
-    fn layer(&mut self, config: &LayerConfig, name: &str, input: usize) -> Result<usize> {
-        let shape = self.edges[input];
-        let refuse = |reason: String| {
-            Err(Error::Shape { layer: name.to_string(), kind: config.kind(), input: shape, reason })
-        };
-        let (number, most) = (config.largest_number(), limits::OPTION);
-        if number > most {
-            return refuse(format!("one of its options is {number}; the largest number allowed is {most}"));
-        }
-        let layer = config.build(name, shape)?;
+    fn context(&self, kind: &'static str, name: &str, input: usize) -> Context {
+        Context { name: name.to_string(), kind, input: self.edges[input] }
+    }
+
+    fn layer(&mut self, context: &Context, layer: Box<dyn Layer>, input: usize) -> Result<usize> {
         for Tensor { name, sizes, .. } in layer.tensors() {
             if limits::product(&sizes, limits::PARAMETERS).is_none() {
-                return refuse(format!(
+                return context.refuse(&format!(
                     "its {name} of sizes {sizes:?} would be more than {} values",
                     limits::PARAMETERS
                 ));
             }
         }
         let output = layer.output();
-        self.push(name, Operation::Layer(layer), vec![input], output)
+        self.push(&context.name, Operation::Layer(layer), vec![input], output)
     }
 
     fn branches(&mut self, branches: &[Entry], prefix: &str, input: usize) -> Result<Vec<usize>> {

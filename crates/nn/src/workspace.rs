@@ -1,15 +1,17 @@
 //! A thread's memory for one micro-batch, and the way through the network, forward and back.
 
-use crate::blocks::{Blocks, in_blocks};
+mod blocks;
+
 use crate::buffer::{Buffer, buffer};
 use crate::examples::Examples;
 use crate::hooks::{Hooks, Place};
 use crate::kernel::elementwise::add;
-use crate::layer::{Factors, Memory, Pass, Purpose, Values, Weights};
+use crate::layer::{Around, Backward, Factors, Forward, Gradients, Memory, Pass, Purpose, Values, Weights};
 use crate::loss::Loss;
 use crate::network::{Network, Node, Operation};
 use crate::plan::{Gradient, NodePlan, Plan};
 use crate::shape::Shape;
+use blocks::{Blocks, in_blocks};
 use std::ops::Range;
 
 /// What all threads of a step share.
@@ -90,9 +92,13 @@ impl Workspace {
                 }
                 Operation::Layer(layer) => {
                     let [input, output] = pair(values, input, plan.output);
-                    let memory = Memory { tape: &mut tapes[index], scratch };
-                    let (input, output) = (&input[..input_len], &mut output[..output_len]);
-                    layer.forward(weights(step, node, plan), pass, input, output, memory);
+                    layer.forward(Forward {
+                        weights: weights(step, node, plan),
+                        pass,
+                        input: &input[..input_len],
+                        output: &mut output[..output_len],
+                        memory: Memory { tape: &mut tapes[index], scratch },
+                    });
                 }
                 Operation::Sum | Operation::Concat => {
                     for (place, (input, columns)) in parts(step, node, plan).enumerate() {
@@ -181,15 +187,14 @@ impl Workspace {
                 }
             }
             Operation::Layer(layer) => {
-                let memory = Memory { tape: &mut tapes[index], scratch };
-                layer.backward(
-                    weights(step, node, plan),
+                layer.backward(Backward {
+                    weights: weights(step, node, plan),
                     pass,
-                    at,
+                    values: at,
                     upstream,
-                    downstream.as_deref_mut(),
-                    memory,
-                );
+                    downstream: downstream.as_deref_mut(),
+                    memory: Memory { tape: &mut tapes[index], scratch },
+                });
             }
             Operation::Sum | Operation::Concat => unreachable!("sums and concatenations have several inputs"),
         }
@@ -215,7 +220,7 @@ impl Workspace {
         let batch = pass.batch;
         for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
             let norms = &mut norms[node.tensors.start * batch..node.tensors.end * batch];
-            let (Some(plan), Operation::Layer(layer)) = (plan, &node.operation) else {
+            let (Some(_), Operation::Layer(layer)) = (plan, &node.operation) else {
                 norms.fill(0.0);
                 continue;
             };
@@ -226,26 +231,36 @@ impl Workspace {
                 norms.fill(0.0);
                 continue;
             }
-            let input = plan.tap.unwrap_or(plan.inputs[0]);
-            layer.squared_norms(
-                pass,
-                &self.values[input][..batch * step.plan.buffers[input]],
-                &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
-                norms,
-                Memory { tape: &mut self.tapes[index], scratch: &mut self.scratch },
-            );
+            layer.squared_norms(self.gradients(step, pass, index, 0..batch), norms);
         }
     }
 
-    /// The input of some examples at a node and the gradient at its output, if the node is in use.
-    pub fn around(&self, step: &Step, node: usize, examples: Range<usize>) -> Option<[&[f32]; 2]> {
+    /// Both sides of a node for some examples, if the node is in use.
+    pub fn around(&self, step: &Step, node: usize, examples: Range<usize>) -> Option<Around<'_>> {
         let plan = step.plan.nodes[node].as_ref()?;
         let input = plan.tap.unwrap_or(plan.inputs[0]);
-        let rows = |buffer: usize| {
-            let width = step.plan.buffers[buffer];
-            examples.start * width..examples.end * width
-        };
-        Some([&self.values[input][rows(input)], &self.gradients[plan.output][rows(plan.output)]])
+        Some(Around {
+            input: part(&self.values, input, step, &examples),
+            upstream: part(&self.gradients, plan.output, step, &examples),
+        })
+    }
+
+    /// What the gradients of some examples at a node in use are made of; `pass` is that of these examples.
+    pub fn gradients<'a>(
+        &'a mut self,
+        step: &Step,
+        pass: &'a Pass,
+        node: usize,
+        examples: Range<usize>,
+    ) -> Gradients<'a> {
+        let Workspace { values, gradients, tapes, scratch, .. } = self;
+        let plan = step.plan.nodes[node].as_ref().expect("a node in use");
+        Gradients {
+            pass,
+            input: part(values, plan.tap.unwrap_or(plan.inputs[0]), step, &examples),
+            upstream: part(gradients, plan.output, step, &examples),
+            memory: Memory { tape: &mut tapes[node], scratch },
+        }
     }
 
     /// Adds the gradients of all layers that are given factors to `gradient`, but for those that sum in blocks.
@@ -256,26 +271,24 @@ impl Workspace {
         factors: impl Fn(&Node) -> Option<Factors<'f>>,
         gradient: &mut [f32],
     ) {
-        let batch = pass.batch;
         for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
-            let (Some(plan), Operation::Layer(layer)) = (plan, &node.operation) else {
+            let (Some(_), Operation::Layer(layer)) = (plan, &node.operation) else {
                 continue;
             };
             if node.tensors.is_empty() || in_blocks(layer.as_ref(), pass) {
                 continue;
             }
             let Some(factors) = factors(node) else { continue };
-            let input = plan.tap.unwrap_or(plan.inputs[0]);
-            layer.accumulate(
-                pass,
-                &self.values[input][..batch * step.plan.buffers[input]],
-                &self.gradients[plan.output][..batch * step.plan.buffers[plan.output]],
-                factors,
-                &mut gradient[node.parameters.clone()],
-                Memory { tape: &mut self.tapes[index], scratch: &mut self.scratch },
-            );
+            let gradient = &mut gradient[node.parameters.clone()];
+            layer.accumulate(self.gradients(step, pass, index, 0..pass.batch), factors, gradient);
         }
     }
+}
+
+/// What a buffer holds of some examples.
+fn part<'a>(buffers: &'a [Buffer], index: usize, step: &Step, examples: &Range<usize>) -> &'a [f32] {
+    let width = step.plan.buffers[index];
+    &buffers[index][examples.start * width..examples.end * width]
 }
 
 /// Where one input of a sum or concatenation lies in a row of the output.

@@ -5,7 +5,7 @@ mod common;
 use common::{LOSS, Setting, TOLERANCE, check, relative_error};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::initialise::SplitMix;
-use muffle_nn::layer::{Factors, Layer, Memory, Pass, Values, Weights};
+use muffle_nn::layer::{Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Values, Weights};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::{Batch, Engine, Network, Options, Purpose, Shape};
 use safetensors::SafeTensors;
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
         let mut output = vec![f32::NAN; self.pass.batch * self.layer.output().len()];
         let weights = Weights { parameters: self.parameters, prepared: &self.prepared };
         let memory = Memory { tape: &mut self.tape, scratch: &mut self.scratch };
-        self.layer.forward(weights, &self.pass, input, &mut output, memory);
+        self.layer.forward(Forward { weights, pass: &self.pass, input, output: &mut output, memory });
         output
     }
 }
@@ -182,17 +182,20 @@ fn agrees_with_pytorch() {
         let mut norms = vec![f32::NAN; names.len() * batch];
         let mut gradient = vec![0.0; parameters.len()];
         let weights = Weights { parameters: &parameters, prepared: &run.prepared };
-        let (tape, scratch) = (&mut run.tape[..], &mut run.scratch[..]);
-        let values_at = Values { input: &input, output: &output };
-        let pass = &run.pass;
-        let memory = Memory { tape, scratch };
-        layer.backward(weights, pass, values_at, &upstream, Some(&mut downstream), memory);
-        let (tape, scratch) = (&mut run.tape[..], &mut run.scratch[..]);
-        layer.squared_norms(pass, &input, &upstream, &mut norms, Memory { tape, scratch });
+        let (pass, input, upstream) = (&run.pass, &input[..], &upstream[..]);
+        layer.backward(Backward {
+            weights,
+            pass,
+            values: Values { input, output: &output },
+            upstream,
+            downstream: Some(&mut downstream),
+            memory: Memory { tape: &mut run.tape, scratch: &mut run.scratch },
+        });
+        let memory = Memory { tape: &mut run.tape, scratch: &mut run.scratch };
+        layer.squared_norms(Gradients { pass, input, upstream, memory }, &mut norms);
         let factors = Factors::ones(batch, 0..batch);
-        let (tape, scratch) = (&mut run.tape[..], &mut run.scratch[..]);
-        let memory = Memory { tape, scratch };
-        layer.accumulate(pass, &input, &upstream, factors, &mut gradient, memory);
+        let memory = Memory { tape: &mut run.tape, scratch: &mut run.scratch };
+        layer.accumulate(Gradients { pass, input, upstream, memory }, factors, &mut gradient);
 
         assert_close("input gradient", &downstream, &values(&tensors, "input_gradient"));
         norms.iter_mut().for_each(|norm| *norm = norm.sqrt());

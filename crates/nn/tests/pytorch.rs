@@ -3,13 +3,14 @@
 mod common;
 
 use common::layer_run::{run, to_stored};
+use common::regression::Regression;
 use common::relative_error;
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::examples::from_channels_first;
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::layer::Tensor;
 use muffle_nn::layers::activation::Activation;
-use muffle_nn::layers::batch_norm::update_statistics;
+use muffle_nn::running_statistics::update_statistics;
 use muffle_nn::{Batch, Engine, Examples, Loss, Network, Options, Purpose, Shape, Target};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
@@ -262,28 +263,6 @@ fn running_statistics() {
     }
 }
 
-/// Examples with a value for every output as target.
-struct Regression {
-    inputs: Vec<f32>,
-    targets: Vec<f32>,
-    count: usize,
-}
-
-impl Examples for Regression {
-    fn len(&self) -> usize {
-        self.count
-    }
-
-    fn read(&self, index: usize, input: &mut [f32]) {
-        input.copy_from_slice(&self.inputs[index * input.len()..][..input.len()]);
-    }
-
-    fn target(&self, index: usize) -> Target<'_> {
-        let width = self.targets.len() / self.count;
-        Target::Values(&self.targets[index * width..][..width])
-    }
-}
-
 /// Compares gradients and norms of a network with those of a case; `name` maps our names to PyTorch's.
 fn check_gradients(
     case: &Case,
@@ -352,11 +331,7 @@ fn embeddings_with_a_layer_behind() {
             .into_iter()
             .zip(case.values("upstream"))
             .map(|(output, upstream)| output - upstream * outputs as f32 / 2.0);
-        let examples = Regression {
-            inputs: case.values("input"),
-            targets: targets.collect(),
-            count: case.sizes("input")[0],
-        };
+        let examples = Regression::new(case.values("input"), targets.collect(), case.sizes("input")[0]);
         let loss = Loss::MeanSquaredError;
         check_gradients(&case, &network, &examples, loss, 1.0, |name| name.to_string());
     }

@@ -12,9 +12,9 @@ mod replace_one;
 mod spectrum;
 mod without_grid;
 
-use crate::accountant::{Accountant, Price, Standing, check_all, refuse};
 use crate::composition::{Composition, Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing, check_all, refuse};
 use crate::{Adjacency, Event, gdp, normal, rdp};
 use base::Base;
 use compose::{Composed, Part, Side};
@@ -255,7 +255,7 @@ fn pairs(
     let refusal = |remedy| Err(refuse(accountant, mechanism, adjacency, remedy));
     // The proof for samples of fixed size exchanges two live records, under zero_out too.
     let sensitivity = match mechanism.sampling {
-        Sampling::WithoutReplacement { .. } => Adjacency::ReplaceOne.sensitivity(),
+        Sampling::FixedSize { .. } => Adjacency::ReplaceOne.sensitivity(),
         Sampling::Full | Sampling::Partitioned { .. } | Sampling::Poisson { .. } => adjacency.sensitivity(),
     };
     let base = match mechanism.release {
@@ -267,17 +267,13 @@ fn pairs(
     let sample_rate = match (mechanism.sampling, mechanism.release, adjacency) {
         (Sampling::Full | Sampling::Partitioned { .. }, _, _) => 1.0,
         (Sampling::Poisson { sample_rate }, _, _) => sample_rate,
-        (
-            Sampling::WithoutReplacement { .. },
-            Release::Proved { .. },
-            Adjacency::ZeroOut | Adjacency::AddRemove,
-        ) => {
+        (Sampling::FixedSize { .. }, Release::Proved { .. }, Adjacency::ZeroOut | Adjacency::AddRemove) => {
             return refusal(
                 "a fixed-size sample needs the event's guarantee for the exchange of a record; use replace_one",
             );
         }
-        (Sampling::WithoutReplacement { sample_rate }, _, _) => {
-            let pair = Pair::WithoutReplacement { sample_rate, base };
+        (Sampling::FixedSize { sample_rate }, _, _) => {
+            let pair = Pair::FixedSize { sample_rate, base };
             return Ok([pair.clone(), pair]);
         }
     };

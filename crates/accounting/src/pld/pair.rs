@@ -25,7 +25,7 @@ pub(crate) enum Pair {
     /// Poisson sample, one record exchanged; both directions agree.
     ReplaceOne(ReplaceOne),
     /// Sample of fixed size, one record exchanged; both directions agree.
-    WithoutReplacement { sample_rate: f64, base: Base },
+    FixedSize { sample_rate: f64, base: Base },
 }
 
 /// `ln(1 − q + q e^ℓ)`: the loss of a sampled release from that of the release.
@@ -56,7 +56,7 @@ pub(crate) fn mixture_quantile(sample_rate: f64, mu: f64, log_tail: f64) -> f64 
 }
 
 impl Pair {
-    /// The pairs whose positive and negative losses a sample without replacement has.
+    /// The pairs whose positive and negative losses a sample of fixed size has.
     fn halves(sample_rate: f64, base: &Base) -> [Pair; 2] {
         [Pair::Remove { sample_rate, base: base.clone() }, Pair::Add { sample_rate, base: base.clone() }]
     }
@@ -72,7 +72,7 @@ impl Pair {
                 base.support().map(|(a, b)| (-sampled_loss(*sample_rate, b), -sampled_loss(*sample_rate, a)))
             }
             Pair::ReplaceOne(_) => Some((f64::NEG_INFINITY, f64::INFINITY)),
-            Pair::WithoutReplacement { sample_rate, base } => {
+            Pair::FixedSize { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
                 positive.support().zip(negative.support()).map(|(high, low)| (low.0, high.1))
             }
@@ -100,7 +100,7 @@ impl Pair {
             }
             Pair::ReplaceOne(pair) => pair.cell(lower, upper),
             // Zero is a grid point of these pairs, so no cell has both signs.
-            Pair::WithoutReplacement { sample_rate, base } => {
+            Pair::FixedSize { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
                 if lower >= 0.0 { positive.cell(lower, upper) } else { negative.cell(lower, upper) }
             }
@@ -124,7 +124,7 @@ impl Pair {
                 let cell = pair.cell(lower, upper);
                 (cell.left + cell.right) / (lower.exp() * (upper - lower).exp_m1())
             }
-            Pair::WithoutReplacement { sample_rate, base } => {
+            Pair::FixedSize { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
                 if lower >= 0.0 { positive.without(lower, upper) } else { negative.without(lower, upper) }
             }
@@ -137,7 +137,7 @@ impl Pair {
             Pair::Full(base) => (1.0, base.positive()),
             Pair::Remove { sample_rate, base }
             | Pair::Add { sample_rate, base }
-            | Pair::WithoutReplacement { sample_rate, base } => (*sample_rate, base.positive()),
+            | Pair::FixedSize { sample_rate, base } => (*sample_rate, base.positive()),
             Pair::ReplaceOne(pair) => return pair.total_variation(),
         };
         sample_rate * (with - without)
@@ -157,7 +157,7 @@ impl Pair {
                 base.atoms().iter().map(|atom| (loss(atom), atom.without)).collect()
             }
             Pair::ReplaceOne(_) => Vec::new(),
-            Pair::WithoutReplacement { sample_rate, base } => {
+            Pair::FixedSize { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
                 let (with, without) = base.positive();
                 let (above, infinite) = positive.atoms();
@@ -176,7 +176,7 @@ impl Pair {
     /// point, and loses nothing exactly when the point is the centre of mass, in the likelihood ratio, of what it
     /// collects. `sketch` helps where no edge of the support asks for more.
     pub(crate) fn anchor(&self, sketch: &[(f64, f64)], step: f64) -> f64 {
-        if let Pair::WithoutReplacement { .. } = self {
+        if let Pair::FixedSize { .. } = self {
             return 0.0;
         }
         let (atoms, _) = self.atoms();
@@ -223,7 +223,7 @@ impl Pair {
     /// The distance between the lowest and the heaviest other atom: with the lowest as anchor, a step that divides
     /// it makes losses with few atoms exact.
     pub(crate) fn spacing(&self) -> Option<f64> {
-        if let Pair::WithoutReplacement { .. } = self {
+        if let Pair::FixedSize { .. } = self {
             return None;
         }
         let (mut atoms, _) = self.atoms();
@@ -249,7 +249,7 @@ impl Pair {
             }
             Pair::Full(_) | Pair::Remove { .. } | Pair::Add { .. } => self.support(),
             Pair::ReplaceOne(pair) => Some(pair.range(log_tail)),
-            Pair::WithoutReplacement { sample_rate, base } => {
+            Pair::FixedSize { sample_rate, base } => {
                 let [positive, negative] = Pair::halves(*sample_rate, base);
                 Some((negative.range(log_tail).0.min(0.0), positive.range(log_tail).1.max(0.0)))
             }
@@ -298,7 +298,7 @@ impl Pair {
                 normal_points(0.0, &|z| (-sampled_loss(*q, mu * (z - 0.5 * mu)), normal::density(z)));
             }
             Pair::ReplaceOne(pair) => normal_points(pair.mu(), &|z| (pair.loss(z), pair.density(z))),
-            Pair::WithoutReplacement { sample_rate, base } => {
+            Pair::FixedSize { sample_rate, base } => {
                 let top = match base {
                     Base::Gaussian { mu } => mu * (reach + 0.5 * mu),
                     Base::Laplace { scale } => 1.0 / scale,

@@ -1,10 +1,10 @@
 //! The Rényi curve of one mechanism.
 
-use super::{laplace, randomised_response, sampled_gaussian, without_replacement};
+use super::{fixed_size, laplace, randomised_response, sampled_gaussian};
 use crate::Adjacency;
-use crate::accountant::refuse;
 use crate::composition::{Mechanism, Release, Sampling};
 use crate::error::AccountingError;
+use crate::pricing::refuse;
 
 /// Which formula gives the log moment `K(α) = (α − 1) · RDP(α)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ pub enum Curve {
         epsilon: f64,
     },
     /// Gaussian noise on a sample of fixed size, replace_one or zero_out.
-    GaussianWithoutReplacement {
+    GaussianFixedSize {
         /// Sample size over number of records.
         sample_rate: f64,
         /// Standard deviation over clipping threshold.
@@ -104,16 +104,17 @@ impl Curve {
                 }
                 Adjacency::ReplaceOne => return refusal(POISSON_REPLACE_ONE),
             },
-            (Sampling::WithoutReplacement { sample_rate }, Release::Gaussian { noise_multiplier }) => {
-                Curve::GaussianWithoutReplacement { sample_rate, noise_multiplier }
+            (Sampling::FixedSize { sample_rate }, Release::Gaussian { noise_multiplier }) => {
+                Curve::GaussianFixedSize { sample_rate, noise_multiplier }
             }
-            (Sampling::WithoutReplacement { .. }, Release::Laplace { .. } | Release::Proved { .. }) => {
-                return refusal("the bound without replacement is implemented for Gaussian noise; use basic");
+            (Sampling::FixedSize { .. }, Release::Laplace { .. } | Release::Proved { .. }) => {
+                return refusal(
+                    "the bound for samples of fixed size is implemented for Gaussian noise; use basic",
+                );
             }
-            (
-                Sampling::Poisson { .. } | Sampling::WithoutReplacement { .. },
-                Release::RandomisedResponse { .. },
-            ) => return refusal("a report shows that its record was sampled; drop the sampling"),
+            (Sampling::Poisson { .. } | Sampling::FixedSize { .. }, Release::RandomisedResponse { .. }) => {
+                return refusal("a report shows that its record was sampled; drop the sampling");
+            }
         };
         Ok((curve, 0.0))
     }
@@ -138,8 +139,8 @@ impl Curve {
             Curve::PoissonPure { sample_rate, epsilon } => {
                 randomised_response::sampled_log_moment(sample_rate, epsilon, order)
             }
-            Curve::GaussianWithoutReplacement { sample_rate, noise_multiplier } => {
-                without_replacement::log_moment(sample_rate, noise_multiplier, order)
+            Curve::GaussianFixedSize { sample_rate, noise_multiplier } => {
+                fixed_size::log_moment(sample_rate, noise_multiplier, order)
             }
         }
     }

@@ -2,16 +2,16 @@
 
 pub mod conversion;
 pub mod curve;
+pub mod fixed_size;
 pub mod laplace;
 pub mod orders;
 pub mod randomised_response;
 pub mod sampled_gaussian;
-pub mod without_replacement;
 
 use crate::Adjacency;
-use crate::accountant::{Accountant, Price, Standing};
 use crate::composition::Composition;
 use crate::error::AccountingError;
+use crate::pricing::{Accountant, Price, Standing};
 use curve::Curve;
 
 /// Everything that ran, as a sum of Rényi curves and a total failure probability.

@@ -1,20 +1,18 @@
 //! `muffle attack inversion`: what does a class look like to the model?
 
-use super::models::{Models, Target, padded};
-use crate::CommandResult;
+use super::command::{Attack, help, question};
+use super::models::{Models, Target};
 use crate::train::Outcome;
 use clap::Args;
 use muffle::atomic_file;
-use muffle::attack::inversion::{Inversion, invert, png};
+use muffle::attack::Entry;
+use muffle::attack::inversion::{ENTRY, Inversion, invert, png};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// What does a class look like to the model? Makes an image of which the model is sure.
-///
-/// Threat model: the attacker holds the parameters and descends on the pixels towards a class, from a grey image. Where a class is one
-/// person, the image may be that person; where it is many, it is at best their mean.
+/// An image of which the model is sure.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(about = question(Arguments::ENTRIES), long_about = help(Arguments::ENTRIES), after_help = "Examples:
   muffle attack inversion runs/private --against runs/plain --class 3 --output three.png")]
 pub struct Arguments {
     #[command(flatten)]
@@ -30,53 +28,53 @@ pub struct Arguments {
     steps: u32,
 }
 
-/// Runs the command.
-pub fn run(arguments: &Arguments) -> CommandResult {
-    let Arguments { models, class, output, steps } = arguments;
-    let targets = models.open()?;
-    let attack = |target: &Target| -> Outcome<Inversion> {
-        let (dataset, trained) = (&target.dataset, &target.trained);
-        let place = dataset.classes().iter().position(|known| known == class).ok_or_else(|| {
-            format!(
-                "--class {class}: there is no such class; the classes are {}",
-                dataset.classes().join(", ")
-            )
-        })?;
-        Ok(invert(&trained.network, &trained.parameters, dataset, place, *steps)?)
-    };
-    let found = targets.iter().map(attack).collect::<Outcome<Vec<Inversion>>>()?;
-    let shape = targets[0].dataset.input();
-    if targets.iter().any(|target| target.dataset.input() != shape) {
-        return Err("the two models take images of different shapes; give them one by one".into());
-    }
-    let images: Vec<&[u8]> = found.iter().map(|found| found.pixels.as_slice()).collect();
-    atomic_file::write(output, png(shape, &images))
-        .map_err(|error| format!("--output {}: {error}", output.display()))?;
-    let objects =
-        targets.iter().zip(&found).map(|(target, found)| object(target, arguments, found)).collect();
-    models.report(objects, &text(&targets, arguments, &found));
-    Ok(())
-}
+impl Attack for Arguments {
+    const ENTRIES: &'static [&'static Entry] = &[&ENTRY];
+    type Found = Inversion;
 
-fn object(target: &Target, arguments: &Arguments, found: &Inversion) -> Value {
-    json!({
-        "run": target.name, "class": arguments.class, "image": arguments.output, "probability_before": found.before,
-        "probability": found.after, "likeness": found.likeness,
-    })
-}
-
-fn text(targets: &[Target], arguments: &Arguments, found: &[Inversion]) -> String {
-    let mut text = format!(
-        "Model inversion: an image of class {}\nThreat model: the attacker holds the parameters.\n\n",
-        arguments.class
-    );
-    for (name, found) in padded(targets).iter().zip(found) {
-        let Inversion { before, after, likeness, .. } = found;
-        let (before, after) = (100.0 * before, 100.0 * after);
-        text += &format!(
-            "{name}  probability {after:.2} %, from {before:.2} % for a grey image; likeness {likeness:.3}\n"
-        );
+    fn models(&self) -> &Models {
+        &self.models
     }
-    text += "\nLikeness is the correlation with the mean training image of the class.\n";
-    text + &format!("Image: {}\n", arguments.output.display())
+
+    fn attack(&self, targets: &[Target]) -> Outcome<Vec<Inversion>> {
+        let Arguments { class, output, .. } = self;
+        let attack = |target: &Target| -> Outcome<Inversion> {
+            let (dataset, trained) = (&target.dataset, &target.trained);
+            let place = dataset.classes().iter().position(|known| known == class).ok_or_else(|| {
+                format!(
+                    "--class {class}: there is no such class; the classes are {}",
+                    dataset.classes().join(", ")
+                )
+            })?;
+            Ok(invert(&trained.network, &trained.parameters, dataset, place, self.steps)?)
+        };
+        let found = targets.iter().map(attack).collect::<Outcome<Vec<Inversion>>>()?;
+        let shape = targets[0].dataset.input();
+        if targets.iter().any(|target| target.dataset.input() != shape) {
+            return Err("the two models take images of different shapes; give them one by one".into());
+        }
+        let images: Vec<&[u8]> = found.iter().map(|found| found.pixels.as_slice()).collect();
+        atomic_file::write(output, png(shape, &images))
+            .map_err(|error| format!("--output {}: {error}", output.display()))?;
+        Ok(found)
+    }
+
+    fn object(&self, found: &Inversion) -> Value {
+        json!({
+            "class": self.class, "image": self.output, "probability_before": found.before, "probability": found.after,
+            "likeness": found.likeness,
+        })
+    }
+
+    fn lines(&self, names: &[String], found: &[Inversion]) -> String {
+        let mut text = format!("Class {}:\n", self.class);
+        for (name, Inversion { before, after, likeness, .. }) in names.iter().zip(found) {
+            let (before, after) = (100.0 * before, 100.0 * after);
+            text += &format!(
+                "{name}  probability {after:.2} %, from {before:.2} % for a grey image; likeness {likeness:.3}\n"
+            );
+        }
+        text += "\nLikeness is the correlation with the mean training image of the class.\n";
+        text + &format!("Image: {}\n", self.output.display())
+    }
 }

@@ -1,29 +1,25 @@
 //! `muffle attack membership`: who was in the training data?
 
-use super::models::{Models, Target, padded};
+use super::command::{Attack, help, question};
+use super::models::{Models, Target};
 use super::trainer::{Options, Trainer};
-use crate::CommandResult;
-use crate::plot::{self, Line, Panel};
+use crate::plot::{Line, Panel};
 use crate::train::Outcome;
 use clap::Args;
-use muffle::attack::likelihood_ratio::by_likelihood_ratio;
-use muffle::attack::membership::{Suspects, by_gradient_norm, by_loss};
-use muffle::attack::{Rate, Roc};
+use muffle::attack::likelihood_ratio::{self, by_likelihood_ratio};
+use muffle::attack::membership::{GRADIENT_NORM, LOSS, Suspects, by_gradient_norm, by_loss};
+use muffle::attack::{Entry, Rate, Roc};
 use muffle::train::Evaluator;
-use muffle_accounting::attacker::Attack;
+use muffle_accounting::attacker;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// False-positive rates of the report: those of the certificate.
 const RATES: [f64; 3] = [0.001, 0.01, 0.1];
 
-/// Who was in the training data? Tells training records from test records by the model.
-///
-/// Threat model: the attacker holds the model's parameters and asks of records, half of them trained on, which half a record belongs
-/// to. By loss (needs outputs only), by the length of the gradient, and with --shadows by the likelihood ratio of models
-/// that did and did not see the record, whose attacker knows all other training records too.
+/// Training records, told from test records by the model.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(about = question(Arguments::ENTRIES), long_about = help(Arguments::ENTRIES), after_help = "Examples:
   muffle attack membership runs/private --against runs/plain --plot roc.svg
   muffle attack membership runs/private --shadows 16 --records 2000
   muffle attack membership model.safetensors --data mnist --json")]
@@ -44,41 +40,27 @@ pub struct Arguments {
 }
 
 /// What came of the attacks on one model.
-struct Report {
+pub struct Report {
     /// Members that were asked about; there are as many others.
     members: usize,
     curves: Vec<(&'static str, Roc)>,
     /// What the certificate allows the best attacker.
-    proved: Vec<Attack>,
-}
-
-/// Runs the command.
-pub fn run(arguments: &Arguments) -> CommandResult {
-    let models = &arguments.models;
-    let (targets, trainer) = (models.open()?, Trainer::new(&arguments.trainer, models.json)?);
-    let reports =
-        targets.iter().map(|target| arguments.attack(target, &trainer)).collect::<Outcome<Vec<Report>>>()?;
-    if let Some(path) = &arguments.plot {
-        plot::write(path, &[panel(&targets, &reports)])?;
-    }
-    let objects = targets.iter().zip(&reports).map(|(target, report)| object(target, report)).collect();
-    models.report(objects, &text(&targets, &reports));
-    Ok(())
+    proved: Vec<attacker::Attack>,
 }
 
 impl Arguments {
     /// All attacks on one model.
-    fn attack(&self, target: &Target, trainer: &Trainer) -> Outcome<Report> {
+    fn attack_one(&self, target: &Target, trainer: &Trainer) -> Outcome<Report> {
         let (trained, data, threads) = (&target.trained, &target.dataset, Some(self.trainer.threads()));
         let (network, parameters) = (&trained.network, &trained.parameters);
         let records = usize::try_from(self.records)?;
         let suspects = Suspects::draw(data, trained.recipe.as_ref(), records, self.trainer.seed)?;
         let mut evaluator = Evaluator::new(network.clone(), threads)?;
-        let mut curves = vec![("loss", by_loss(&mut evaluator, parameters, &suspects)?)];
+        let mut curves = vec![(LOSS.name, by_loss(&mut evaluator, parameters, &suspects)?)];
         // Where examples are mixed, none has a gradient of its own.
         if network.mixing_layer().is_none() {
             let roc = by_gradient_norm(network.clone(), parameters, &suspects, threads)?;
-            curves.push(("gradient norm", roc));
+            curves.push((GRADIENT_NORM.name, roc));
         }
         if let Some(count) = self.shadows {
             let plan = target.plan()?;
@@ -86,7 +68,7 @@ impl Arguments {
             let roc = trainer.train(&models, count as u64 * plan.steps, |trainings| {
                 by_likelihood_ratio(&plan, data, &suspects, parameters, count, trainings)
             })?;
-            curves.push(("likelihood ratio", roc));
+            curves.push((likelihood_ratio::ENTRY.name, roc));
         }
         let proved = target.certificate()?.map(|certificate| certificate.attacker).unwrap_or_default();
         let proved = proved.into_iter().filter(|attack| RATES.contains(&attack.fpr)).collect();
@@ -94,56 +76,71 @@ impl Arguments {
     }
 }
 
-fn text(targets: &[Target], reports: &[Report]) -> String {
-    let mut text = "Membership inference: was this record trained on?\nThreat model: the attacker holds the parameters and \
-                    asks about training records and as many test records; for the likelihood ratio it also knows all \
-                    other training records.\n\n"
-        .to_string();
-    let names = padded(targets);
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let mut row = |name: &str, attack: &str, area: &str, rates: &str| {
-        text += format!("{name:<width$}  {attack:<16}  {area:<16}  {rates}").trim_end();
-        text.push('\n');
-    };
-    row("", "", "", "members found at a false-positive rate of");
-    row("", "attack", "area under curve", "0.1 %                  1 %                    10 %");
-    let percent = |rate: f64| format!("{:.2} %", 100.0 * rate);
-    let with_interval = |rate: Rate| {
-        let [low, high] = rate.interval().map(|end| 100.0 * end);
-        format!("{:<23}", format!("{} [{low:.2}, {high:.2}]", percent(rate.true_positive_rate)))
-    };
-    for (name, Report { members, curves, proved }) in names.iter().zip(reports) {
-        for (attack, roc) in curves {
-            let area = format!("{:.3} ± {:.3}", roc.area(), 2.0 * roc.area_error());
-            row(name, attack, &area, &RATES.map(|rate| with_interval(roc.at(rate))).concat());
-        }
-        if !proved.is_empty() {
-            let bounds: String = proved.iter().map(|attack| format!("{:<23}", percent(attack.tpr))).collect();
-            row(name, "any (proved)", "at most", &bounds);
-        }
-        row(name, &format!("{members} members"), "", "");
-    }
-    text + "\nAreas with two standard errors, 0.5 is guessing; rates with intervals of Clopper and Pearson, 95 %.\n"
-}
+impl Attack for Arguments {
+    const ENTRIES: &'static [&'static Entry] = &[&LOSS, &GRADIENT_NORM, &likelihood_ratio::ENTRY];
+    type Found = Report;
 
-fn object(target: &Target, report: &Report) -> Value {
-    let rate = |rate: Rate| {
+    fn models(&self) -> &Models {
+        &self.models
+    }
+
+    fn attack(&self, targets: &[Target]) -> Outcome<Vec<Report>> {
+        let trainer = Trainer::new(&self.trainer, self.models.json)?;
+        targets.iter().map(|target| self.attack_one(target, &trainer)).collect()
+    }
+
+    fn object(&self, found: &Report) -> Value {
+        let rate = |rate: Rate| {
+            json!({
+                "fpr": rate.false_positive_rate, "tpr": rate.true_positive_rate, "interval": rate.interval(),
+                "found": rate.found, "members": rate.members,
+            })
+        };
+        let curve = |(attack, roc): &(&str, Roc)| {
+            json!({
+                "attack": attack, "auc": roc.area(), "auc_error": roc.area_error(),
+                "rates": RATES.map(|fpr| rate(roc.at(fpr))),
+            })
+        };
+        let curves: Vec<Value> = found.curves.iter().map(curve).collect();
         json!({
-            "fpr": rate.false_positive_rate, "tpr": rate.true_positive_rate, "interval": rate.interval(),
-            "found": rate.found, "members": rate.members,
+            "members": found.members, "others": found.members, "attacks": curves,
+            "proved_bound": found.proved,
         })
-    };
-    let curve = |(attack, roc): &(&str, Roc)| {
-        json!({
-            "attack": attack, "auc": roc.area(), "auc_error": roc.area_error(),
-            "rates": RATES.map(|fpr| rate(roc.at(fpr))),
-        })
-    };
-    let curves: Vec<Value> = report.curves.iter().map(curve).collect();
-    json!({
-        "run": target.name, "members": report.members, "others": report.members, "attacks": curves,
-        "proved_bound": report.proved,
-    })
+    }
+
+    fn lines(&self, names: &[String], found: &[Report]) -> String {
+        let mut text = String::new();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let mut row = |name: &str, attack: &str, area: &str, rates: &str| {
+            text += format!("{name:<width$}  {attack:<16}  {area:<16}  {rates}").trim_end();
+            text.push('\n');
+        };
+        row("", "", "", "members found at a false-positive rate of");
+        row("", "attack", "area under curve", "0.1 %                  1 %                    10 %");
+        let percent = |rate: f64| format!("{:.2} %", 100.0 * rate);
+        let with_interval = |rate: Rate| {
+            let [low, high] = rate.interval().map(|end| 100.0 * end);
+            format!("{:<23}", format!("{} [{low:.2}, {high:.2}]", percent(rate.true_positive_rate)))
+        };
+        for (name, Report { members, curves, proved }) in names.iter().zip(found) {
+            for (attack, roc) in curves {
+                let area = format!("{:.3} ± {:.3}", roc.area(), 2.0 * roc.area_error());
+                row(name, attack, &area, &RATES.map(|rate| with_interval(roc.at(rate))).concat());
+            }
+            if !proved.is_empty() {
+                let bounds: String =
+                    proved.iter().map(|attack| format!("{:<23}", percent(attack.tpr))).collect();
+                row(name, "any (proved)", "at most", &bounds);
+            }
+            row(name, &format!("{members} members"), "", "");
+        }
+        text + "\nAreas with two standard errors, 0.5 is guessing; rates with intervals of Clopper and Pearson, 95 %.\n"
+    }
+
+    fn plot(&self, targets: &[Target], found: &[Report]) -> Option<(&Path, Panel)> {
+        Some((self.plot.as_deref()?, panel(targets, found)))
+    }
 }
 
 /// The curves in decades, where few accusations count.

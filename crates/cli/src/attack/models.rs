@@ -1,11 +1,10 @@
 //! The models that are attacked, with their data.
 
-use super::PROVES_NOTHING;
 use crate::train::Outcome;
 use clap::Args;
 use muffle::data::{Dataset, Search};
-use muffle::train::{Certificate, DataShape, Plan, Trained};
-use serde_json::{Value, json};
+use muffle::run::Certificate;
+use muffle::train::{DataShape, Plan, Trained};
 use std::path::{Path, PathBuf};
 
 /// Which models, and how to say what came of it.
@@ -34,14 +33,6 @@ impl Models {
         let open = |path: &PathBuf| Target::open(path, self.data.as_deref(), &search);
         std::iter::once(&self.run).chain(&self.against).map(open).collect()
     }
-
-    /// Prints the findings on each model: as one object, or as a title and text.
-    pub fn report(&self, objects: Vec<Value>, text: &str) {
-        match self.json {
-            true => println!("{}", json!({ "runs": objects, "remark": PROVES_NOTHING })),
-            false => println!("{text}\n{PROVES_NOTHING}"),
-        }
-    }
 }
 
 /// A finished model and the data it was trained on.
@@ -66,6 +57,13 @@ impl Target {
             .into());
         }
         let dataset = trained.dataset(data, search)?;
+        if dataset.classes().is_empty() {
+            return Err(format!(
+                "{name}: attacks are on models of classes, and `{}` has none",
+                dataset.name()
+            )
+            .into());
+        }
         Ok(Target { name, trained, dataset, path: path.to_path_buf() })
     }
 
@@ -78,7 +76,7 @@ impl Target {
             )
             .into());
         };
-        recipe.threads = Some(1);
+        recipe.run.threads = Some(1);
         Ok(Plan::new(recipe, &DataShape::of(&self.dataset))?)
     }
 
@@ -87,10 +85,4 @@ impl Target {
         let file = self.path.join("privacy.json");
         Ok(file.exists().then(|| Certificate::read(&file)).transpose()?)
     }
-}
-
-/// Names of the models, padded to the same width.
-pub fn padded(targets: &[Target]) -> Vec<String> {
-    let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0);
-    targets.iter().map(|target| format!("{:<width$}", target.name)).collect()
 }

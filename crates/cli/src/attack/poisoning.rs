@@ -1,21 +1,19 @@
 //! `muffle attack poisoning`: what do wrong labels cost?
 
-use super::models::{Models, Target, padded};
+use super::command::{Attack, curves, help, question};
+use super::models::{Models, Target};
 use super::trainer::{Options, Trainer};
-use crate::CommandResult;
-use crate::plot::{self, Line, Panel};
+use crate::plot::Panel;
 use crate::train::Outcome;
 use clap::Args;
-use muffle::attack::poisoning::{Poisoned, poison};
+use muffle::attack::Entry;
+use muffle::attack::poisoning::{ENTRY, Poisoned, poison};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// What do wrong labels cost? Trains the run again with a share of its labels wrong.
-///
-/// Threat model: the attacker may give some of the training records a random wrong label, and sees nothing. A private model
-/// listens less to each record, so a few wrong ones move it less; epsilon bounds that for a few records, not for a tenth of them.
+/// The run again with a share of its labels wrong.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(about = question(Arguments::ENTRIES), long_about = help(Arguments::ENTRIES), after_help = "Examples:
   muffle attack poisoning runs/private --against runs/plain
   muffle attack poisoning runs/private --fractions 0,0.1,0.4 --plot poison.svg")]
 pub struct Arguments {
@@ -31,58 +29,58 @@ pub struct Arguments {
     plot: Option<PathBuf>,
 }
 
-/// Runs the command.
-pub fn run(arguments: &Arguments) -> CommandResult {
-    let Arguments { models, trainer, fractions, plot } = arguments;
-    let (targets, trainer) = (models.open()?, Trainer::new(trainer, models.json)?);
-    let attack = |target: &Target| -> Outcome<Vec<Poisoned>> {
-        let plan = target.plan()?;
-        let steps = fractions.len() as u64 * plan.steps;
-        trainer.train(&format!("poisoned models like {}", target.name), steps, |trainings| {
-            poison(&plan, &target.dataset, fractions, trainings)
-        })
-    };
-    let found = targets.iter().map(attack).collect::<Outcome<Vec<Vec<Poisoned>>>>()?;
-    if let Some(path) = plot {
-        plot::write(path, &[panel(&targets, &found)])?;
+impl Attack for Arguments {
+    const ENTRIES: &'static [&'static Entry] = &[&ENTRY];
+    type Found = Vec<Poisoned>;
+
+    fn models(&self) -> &Models {
+        &self.models
     }
-    let objects = targets.iter().zip(&found).map(|(target, found)| object(target, found)).collect();
-    models.report(objects, &text(&targets, &found));
-    Ok(())
-}
 
-fn object(target: &Target, found: &[Poisoned]) -> Value {
-    let models: Vec<Value> = found
-        .iter()
-        .map(|found| json!({ "fraction": found.fraction, "test_accuracy": found.accuracy }))
-        .collect();
-    json!({ "run": target.name, "models": models })
-}
+    fn attack(&self, targets: &[Target]) -> Outcome<Vec<Vec<Poisoned>>> {
+        let trainer = Trainer::new(&self.trainer, self.models.json)?;
+        let attack = |target: &Target| {
+            let plan = target.plan()?;
+            let steps = self.fractions.len() as u64 * plan.steps;
+            trainer.train(&format!("poisoned models like {}", target.name), steps, |trainings| {
+                poison(&plan, &target.dataset, &self.fractions, trainings)
+            })
+        };
+        targets.iter().map(attack).collect()
+    }
 
-fn text(targets: &[Target], found: &[Vec<Poisoned>]) -> String {
-    let mut text = "Poisoning: random wrong labels among the training records\nThreat model: the attacker gives a share of \
-                    the records a wrong label, and sees nothing.\n\n"
-        .to_string();
-    for (name, found) in padded(targets).iter().zip(found) {
-        for Poisoned { fraction, accuracy } in found {
-            let (wrong, accuracy) = (100.0 * fraction, 100.0 * accuracy);
-            text += &format!("{name}  {wrong:6.2} % of the labels wrong: test accuracy {accuracy:6.2} %\n");
+    fn object(&self, found: &Vec<Poisoned>) -> Value {
+        let models: Vec<Value> = found
+            .iter()
+            .map(|found| json!({ "fraction": found.fraction, "test_accuracy": found.accuracy }))
+            .collect();
+        json!({ "models": models })
+    }
+
+    fn lines(&self, names: &[String], found: &[Vec<Poisoned>]) -> String {
+        let mut text = String::new();
+        for (name, found) in names.iter().zip(found) {
+            for Poisoned { fraction, accuracy } in found {
+                let (wrong, accuracy) = (100.0 * fraction, 100.0 * accuracy);
+                text +=
+                    &format!("{name}  {wrong:6.2} % of the labels wrong: test accuracy {accuracy:6.2} %\n");
+            }
         }
+        text
     }
-    text
-}
 
-fn panel(targets: &[Target], found: &[Vec<Poisoned>]) -> Panel {
-    let line = |(target, found): (&Target, &Vec<Poisoned>)| {
-        let points = found.iter().map(|found| (100.0 * found.fraction, 100.0 * found.accuracy)).collect();
-        Line { name: target.name.clone(), points, ..Line::default() }
-    };
-    Panel {
-        title: "wrong labels among the training records".into(),
-        x_label: "wrong labels %".into(),
-        y_label: "test accuracy %".into(),
-        y_close_up: true,
-        lines: targets.iter().zip(found).map(line).collect(),
-        ..Panel::default()
+    fn plot(&self, targets: &[Target], found: &[Vec<Poisoned>]) -> Option<(&Path, Panel)> {
+        let points = |found: &Vec<Poisoned>| {
+            found.iter().map(|found| (100.0 * found.fraction, 100.0 * found.accuracy)).collect()
+        };
+        let panel = Panel {
+            title: "wrong labels among the training records".into(),
+            x_label: "wrong labels %".into(),
+            y_label: "test accuracy %".into(),
+            y_close_up: true,
+            lines: curves(targets, found, points),
+            ..Panel::default()
+        };
+        Some((self.plot.as_deref()?, panel))
     }
 }

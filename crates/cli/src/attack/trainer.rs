@@ -3,8 +3,8 @@
 use crate::bar::bar;
 use crate::train::{Outcome, cores, stop_on_interrupt};
 use clap::Args;
+use muffle::Result;
 use muffle::attack::Trainings;
-use muffle::train::Result;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -53,7 +53,7 @@ pub fn panels(scores: &Scores) -> Result<Vec<Panel>, AccountingError> {
 /// Those of a whole run, whose canary is looked for by its loss: without it and with it.
 pub fn run_panels(plan: &Plan, [absent, present]: &[Vec<f64>; 2]) -> Result<Vec<Panel>, Box<dyn Error>> {
     let scores = |losses: &[f64]| losses.iter().map(|loss| -loss).collect::<Vec<f64>>();
-    let proved = plan.recipe.private && plan.claimed.is_none() && plan.filter_order.is_none();
+    let proved = plan.recipe.run.private && plan.claimed.is_none() && plan.filter_order.is_none();
     let event = proved.then(|| plan.total_cost()).transpose()?;
     Ok(panels(&Scores {
         statistic: "minus the loss on the canary",

@@ -39,11 +39,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let verdict = if movements.iter().all(Movement::holds) { Verdict::Holds } else { Verdict::Violated };
     let noise_depends = movements.iter().any(|movement| movement.noise_change > 10.0 * replay::ROUNDING);
     if arguments.json {
-        let proved = plan.recipe.epsilon.filter(|_| plan.claimed.is_none());
+        let proved = plan.recipe.run.epsilon.filter(|_| plan.claimed.is_none());
         println!(
             "{}",
             json!({
-                "verdict": verdict, "method": plan.method.name, "mode": plan.recipe.mode, "claimed": plan.claimed,
+                "verdict": verdict, "method": plan.method.name, "mode": plan.recipe.training.mode, "claimed": plan.claimed,
                 "proved": proved, "measured": null, "confidence": 1.0, "adjacency": plan.adjacency,
                 "steps": movements.len(), "largest_movement": Some(worst.moved).filter(|moved| moved.is_finite()),
                 "allowed": worst.allowed, "step_of_largest": worst.step,
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         println!(
             "{}, {}: {}, on the records replayed\n",
             plan.method.name,
-            plan.recipe.mode.name(),
+            plan.recipe.training.mode.name(),
             verdict.name()
         );
         println!("replayed   {} steps under {}", movements.len(), plan.adjacency);

@@ -9,7 +9,7 @@ use crate::train::{free_folder, stop_on_interrupt};
 use clap::Args;
 use muffle::audit::Verdict;
 use muffle::train::canaries::{Canaries, usual_choice};
-use muffle::train::{Evaluator, Trained, start};
+use muffle::train::{Evaluation, Evaluator, Trained, start};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -77,10 +77,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
         format!("the run was interrupted; continue it with `muffle train --resume {}`", path.display())
     })?;
     if let Some(file) = &arguments.plot {
-        let choice = plan.recipe.audit.ok_or("the plan has no canaries")?;
+        let choice = plan.recipe.training.audit.ok_or("the plan has no canaries")?;
         let trained = Trained::open(&path)?;
         let dataset = trained.dataset(None, &arguments.recipe.search())?;
-        let mut evaluator = Evaluator::new(trained.network.clone(), plan.recipe.threads)?;
+        let mut evaluator = Evaluator::new(trained.network.clone(), plan.recipe.run.threads)?;
         let losses = Canaries::plant(&dataset, choice)?.losses(&mut evaluator, &trained.parameters)?;
         plot::write(file, &run_panels(&plan, &losses)?)?;
     }
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
                 "confidence": audit.confidence, "delta": audit.delta, "adjacency": certificate.adjacency,
                 "canaries": audit.canaries, "guesses": audit.guesses, "correct": audit.correct,
                 "threat": "black box: the outputs of the finished model on the canaries",
-                "test_accuracy": summary.test.accuracy, "run_dir": path,
+                "test_accuracy": Evaluation::of(&summary.measured).accuracy, "run_dir": path,
             })
         );
     } else {

@@ -12,7 +12,7 @@ use muffle::audit::runs::{RunsReport, Settings, audit};
 pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
     let Arguments { recipe, confidence, seed, json, plot, .. } = arguments;
     let (plan, dataset) = recipe.prepare(Vec::new())?;
-    let workers = plan.recipe.threads.unwrap_or_else(cores);
+    let workers = plan.recipe.run.threads.unwrap_or_else(cores);
     let settings = Settings { runs, confidence: *confidence, seed: *seed, workers };
     let stop = stop_on_interrupt()?;
     let bar = bar(&format!("{runs} trainings"), runs.saturating_mul(plan.steps), *json);

@@ -1,12 +1,31 @@
 //! Attribute inference: a column of a record that the attacker does not know, from all the others and the model's answer.
 
+use super::Entry;
 use super::membership::Suspects;
-use crate::audit::bounds::{lower_rate, upper_rate};
-use crate::data::own::table::Column;
+use crate::bounds::{lower_rate, upper_rate};
+use crate::data::column::Column;
 use crate::data::{Dataset, Records, Split, View};
-use crate::train::{Evaluator, Result, TrainError};
+use crate::error::{Error, Result};
+use crate::train::Evaluator;
 use muffle_nn::Examples;
 use std::ops::Range;
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "attribute inference",
+    command: "attribute",
+    paper: "Fredrikson, Lantz, Jha, Lin, Page, Ristenpart, Privacy in pharmacogenetics, USENIX Security; members beside others \
+            after Yeom et al. 2018",
+    year: 2014,
+    question: "what does the model tell of a column that is not known?",
+    needs: "the attacker knows all columns of a row but one, which has categories, and its class, and sees the model's \
+            probabilities",
+    steps: "ask the model about the row with every category in turn, and say the one with the largest product of the model's \
+            probability of the class and the share of the category in the test split",
+    figure: "how often that is right, of training rows, of test rows, and by always saying the most frequent category, with \
+             intervals of Clopper and Pearson at 95 %. Being right of everybody is what the model learned of the population, \
+             and no epsilon forbids it; what the model gives away of its records is the difference between the first two",
+};
 
 /// How often the attacker was right.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,7 +108,7 @@ fn count(guesses: impl Iterator<Item = usize>, truth: &[usize]) -> Guesses {
 
 /// The inputs that a column with categories becomes.
 fn inputs_of(dataset: &Dataset, name: &str) -> Result<Range<usize>> {
-    let refuse = |reason: String| Err(TrainError::Plan(reason));
+    let refuse = |reason: String| Err(Error::Plan(reason));
     let columns = dataset.columns();
     let with_categories = |column: &&Column| column.categories.is_some();
     let known: Vec<&str> =
@@ -132,11 +151,11 @@ fn shares(values: &[usize], kinds: usize) -> Vec<f64> {
 fn with_value(view: &View, inputs: &Range<usize>, value: usize) -> Split {
     let width = view.dataset().input().len();
     let places: Vec<usize> = (0..view.len()).map(|index| view.record(index)).collect();
-    let Split { records, labels } = view.split().select(&places);
+    let Split { records, targets } = view.split().select(&places);
     let mut records = records.into_floats();
     for record in records.chunks_exact_mut(width) {
         record[inputs.clone()].fill(0.0);
         record[inputs.start + value] = 1.0;
     }
-    Split { records: Records::Floats(records), labels }
+    Split { records: Records::Floats(records), targets }
 }

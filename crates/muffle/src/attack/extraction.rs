@@ -1,13 +1,30 @@
 //! Model extraction: a copy of a model, learned from its answers.
 
-use super::Trainings;
+use super::{Entry, Trainings};
 use crate::data::{Dataset, Split};
+use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
 use crate::train::evaluation::predicted;
-use crate::train::{DataShape, Evaluator, ModelChoice, Plan, Recipe, Result, TrainError, train_in_memory};
+use crate::train::{DataShape, Evaluator, ModelChoice, Plan, Recipe, train_in_memory};
 use muffle_nn::ModelDescription;
 use std::sync::Arc;
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "extraction",
+    command: "extraction",
+    paper: "Tramèr, Zhang, Juels, Reiter, Ristenpart, Stealing machine learning models via prediction APIs, USENIX Security",
+    year: 2016,
+    question: "can the model be copied by asking it?",
+    needs: "the attacker sees the classes that the model gives to records of the test split and knows its layers, not its \
+            parameters, its records or its recipe",
+    steps: "train a surrogate with the same layers on those answers, without privacy, for 1000 steps of at most 64 answers with \
+            Adam; more queries include those of fewer",
+    figure: "the share of records of the other half of the test split, which is never asked about, for which a surrogate says \
+             what the model says, beside that of whoever always says the most frequent answer. Differential privacy protects \
+             records, not models: no epsilon speaks of this attack",
+};
 
 /// Steps of every surrogate, whatever the number of answers it learns from.
 pub const STEPS: u64 = 1000;
@@ -65,7 +82,7 @@ pub fn extract(
     uniform.shuffle(&mut order);
     let (asked, judged) = order.split_at(answered.len() / 2);
     if let Some(outside) = queries.iter().find(|queries| !(1..=asked.len()).contains(*queries)) {
-        return Err(TrainError::Plan(format!(
+        return Err(Error::Plan(format!(
             "{outside} queries: queries come from half of the test split, so that their number lies in 1 to {}",
             asked.len()
         )));
@@ -80,7 +97,7 @@ pub fn extract(
             return Ok(None);
         };
         let agreement = Evaluator::new(plan.network.clone(), Some(1))?.evaluate(&copy, &own.test())?.accuracy;
-        Ok(Some(Surrogate { queries, agreement }))
+        Ok(Some(Surrogate { queries, agreement: agreement.unwrap_or_default() }))
     })?;
     let Some(surrogates) = surrogates.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
     let most = judged.class_counts(dataset.classes().len()).into_iter().max().unwrap_or(0);
@@ -93,14 +110,13 @@ fn answers(description: &ModelDescription, parameters: &[f32], dataset: &Dataset
     let mut evaluator = Evaluator::new(Arc::new(description.network()?), None)?;
     let mut labels = Vec::with_capacity(dataset.test().split().len());
     evaluator.for_each(parameters, &dataset.test(), |_, outputs| labels.push(predicted(outputs) as u32))?;
-    Ok(Split { labels, ..dataset.test().split().clone() })
+    Ok(Split::classified(dataset.test().split().records.clone(), labels))
 }
 
 fn surrogate_plan(description: &ModelDescription, own: &Dataset) -> Result<Plan> {
-    let written = description.to_toml().parse().expect("a model file is TOML");
     let mut recipe = Recipe::parse("the surrogate's recipe", RECIPE, &[])?;
-    recipe.model = ModelChoice::Written(written);
-    recipe.steps = Some(STEPS);
-    recipe.batch_size = recipe.batch_size.min(own.train().split().len() as u64);
+    recipe.training.model = ModelChoice::from(description);
+    recipe.training.steps = Some(STEPS);
+    recipe.training.batch_size = recipe.training.batch_size.min(own.train().split().len() as u64);
     Plan::new(recipe, &DataShape::of(own))
 }

@@ -1,13 +1,31 @@
 //! Membership inference by shadow models: is the model more like those that saw the record, or like those that did not?
 
-use super::membership::Suspects;
-use super::{Roc, Trainings};
+use super::membership::{FIGURE, QUESTION, Suspects};
+use super::{Entry, Roc, Trainings};
 use crate::data::{Dataset, Split, View};
+use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::sampler::{FixedSize, Sampler};
 use crate::side_by_side::side_by_side;
-use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
+use crate::train::{Evaluator, Plan, train_in_memory};
 use muffle_nn::Examples;
+
+/// Its row of the table.
+pub static ENTRY: Entry = Entry {
+    name: "likelihood ratio",
+    command: "membership",
+    paper: "Carlini, Chien, Nasr, Song, Terzis, Tramèr, Membership inference attacks from first principles, IEEE S&P",
+    year: 2022,
+    question: QUESTION,
+    needs: "the attacker holds the parameters, and knows the recipe and all training records that are not asked about",
+    steps: "train shadow models (--shadows) by the recipe of the run on the records outside the question and on a random half \
+            of the suspects, the next one on the other half: so they have as many records as the run, which is one of the \
+            models that the procedure could have made. A suspect's score is the likelihood ratio of two Gaussians fitted to the \
+            logit of its class's probability, in models that saw it and in models that did not; below 64 models all suspects \
+            share the two variances. Each shadow model costs what the run cost, on one thread, as many at the same time as \
+            --threads says, and keeps the principal components of the run",
+    figure: FIGURE,
+};
 
 /// From this many shadow models on, every record has a spread of its own; with fewer, all share one.
 ///
@@ -42,7 +60,7 @@ pub fn by_likelihood_ratio(
     trainings: &Trainings,
 ) -> Result<Option<Roc>> {
     if count < 4 || !count.is_multiple_of(2) {
-        return Err(TrainError::Plan(format!(
+        return Err(Error::Plan(format!(
             "{} shadow models: their number has to be even and at least 4, so that every record is in some and not in others",
             count
         )));
@@ -98,7 +116,7 @@ fn chosen(suspects: &Suspects, inside: &[bool]) -> Split {
 
 /// ln(p/(1 − p)) of the probability p that a model gives to the class of each suspect, members before others.
 fn confidences(plan: &Plan, parameters: &[f32], suspects: &Suspects) -> Result<Vec<f64>> {
-    let mut evaluator = Evaluator::new(plan.network.clone(), plan.recipe.threads)?;
+    let mut evaluator = Evaluator::new(plan.network.clone(), plan.recipe.run.threads)?;
     let mut found = Vec::with_capacity(2 * suspects.each());
     for view in [&suspects.members, &suspects.others] {
         evaluator.for_each(parameters, view, |index, outputs| {

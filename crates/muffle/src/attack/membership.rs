@@ -1,13 +1,50 @@
 //! Membership inference by what a model does on a record: its loss, or the length of its gradient.
 
-use super::Roc;
+use super::{Entry, Roc};
 use crate::data::{Dataset, View};
+use crate::error::{Error, Result};
 use crate::noise::Key;
 use crate::sampler::{FixedSize, Sampler};
 use crate::train::validation::hold_out;
-use crate::train::{Evaluator, Recipe, Result, TrainError};
+use crate::train::{Evaluator, Recipe};
 use muffle_nn::{Engine, Examples, Loss, Network, Options, Purpose};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// What all attacks on membership find out.
+pub(super) const QUESTION: &str = "who was in the training data?";
+
+/// What all of them measure.
+pub(super) const FIGURE: &str = "the area under the curve is the probability that a member scores above another record (0.5 is \
+    guessing), with two standard errors (Hanley and McNeil 1982); beside it the share of members that is found while 0.1 %, 1 % \
+    and 10 % of the others are accused by mistake, with the interval of Clopper and Pearson at 95 %. An attack that is sure of a \
+    few records is dangerous even if its area is 0.5. Any (proved) is what the certificate allows the best attacker who is asked \
+    about one record that a coin put in or left out";
+
+/// The row of [`by_loss`] in the table.
+pub static LOSS: Entry = Entry {
+    name: "loss",
+    command: "membership",
+    paper: "Yeom, Giacomelli, Fredrikson, Jha, Privacy risk in machine learning: analyzing the connection to overfitting, CSF",
+    year: 2018,
+    question: QUESTION,
+    needs: "the attacker sees the model's probabilities for records, half of them trained on",
+    steps: "a record with a small loss is suspicious. Records (--records) are drawn half from the training split, without those \
+            that were held out for validation, half from the test split",
+    figure: FIGURE,
+};
+
+/// The row of [`by_gradient_norm`] in the table.
+pub static GRADIENT_NORM: Entry = Entry {
+    name: "gradient norm",
+    command: "membership",
+    paper: "Nasr, Shokri, Houmansadr, Comprehensive privacy analysis of deep learning, IEEE S&P; the norm alone",
+    year: 2019,
+    question: QUESTION,
+    needs: "the attacker holds the parameters",
+    steps: "a record with a short gradient is suspicious, of the same records as by loss. A network that mixes examples (batch \
+            normalisation) has no gradient of a single one, and the attack is left out",
+    figure: FIGURE,
+};
 
 /// Records of whom the attacker asks whether they were trained on: as many that were as that were not.
 #[derive(Clone, Debug)]
@@ -26,7 +63,8 @@ impl<'a> Suspects<'a> {
         records: usize,
         seed: u64,
     ) -> Result<Suspects<'a>> {
-        let share = recipe.and_then(|recipe| recipe.validation).map_or(0.0, |validation| validation.share());
+        let share =
+            recipe.and_then(|recipe| recipe.training.validation).map_or(0.0, |validation| validation.share());
         // By the rule that held records out of training, also in the test split: a shadow model may be given these.
         let candidates = |view: View| match share > 0.0 {
             true => hold_out(&view, share).0,
@@ -35,7 +73,7 @@ impl<'a> Suspects<'a> {
         let (members, others) = (candidates(dataset.train()), candidates(dataset.test()));
         let each = (records / 2).min(members.len()).min(others.len());
         if each == 0 {
-            return Err(TrainError::Plan(
+            return Err(Error::Plan(
                 "no record is left to ask about: ask about at least two, and hold fewer out for validation"
                     .to_string(),
             ));

@@ -1,10 +1,11 @@
 //! Attacks on finished models: what somebody who holds a model can learn of the records behind it.
 //!
 //! Each file is one attack of the literature, run against a private and a plain model alike, so that one sees what privacy
-//! bought. All of it looks at private records: results are for their holder. An attack that fails proves nothing, because
-//! the next one may not; what holds against every attack is the epsilon of the run.
+//! bought, and one row of the table below. All of it looks at private records: results are for their holder. An attack that
+//! fails proves nothing, because the next one may not; what holds against every attack is the epsilon of the run.
 
 pub mod attribute;
+mod entry;
 pub mod extraction;
 pub mod inversion;
 pub mod likelihood_ratio;
@@ -13,5 +14,17 @@ pub mod poisoning;
 mod roc;
 mod trainings;
 
+pub use entry::Entry;
 pub use roc::{Rate, Roc};
 pub use trainings::Trainings;
+
+/// Every attack: the table feeds the command line and the docs.
+pub static ATTACKS: &[&Entry] = &[
+    &membership::LOSS,
+    &membership::GRADIENT_NORM,
+    &likelihood_ratio::ENTRY,
+    &extraction::ENTRY,
+    &inversion::ENTRY,
+    &attribute::ENTRY,
+    &poisoning::ENTRY,
+];

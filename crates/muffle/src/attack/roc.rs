@@ -1,6 +1,6 @@
 //! How well a score tells members from others, at every threshold.
 
-use crate::audit::bounds::{lower_rate, upper_rate};
+use crate::bounds::{lower_rate, upper_rate};
 
 /// The curve of a score that is high for members: what share of them is found, and what share of the others is accused.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! The search for the best test, and its errors on plays that the search has not seen.
 
-use super::bounds::Detections;
 use super::game::Game;
 use super::score::Score;
+use crate::bounds::Detections;
+use crate::error::Result;
 use crate::noise::{Key, Purpose, Stream, Uniform};
-use crate::train::Result;
 
 /// Thresholds that are tried for a score.
 const THRESHOLDS: usize = 128;

@@ -1,6 +1,6 @@
 //! What an attacker plays.
 
-use crate::train::Result;
+use crate::error::Result;
 use std::ops::Range;
 
 /// Two neighbouring data sets, and what is released from either.

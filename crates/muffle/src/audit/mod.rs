@@ -1,12 +1,11 @@
 //! Privacy that is measured: attacks on releases and models, with lower bounds on epsilon and their confidence.
 //!
 //! An audit plays a [`Game`] many times: one of two neighbouring data sets is used, the attacker sees what is released, and
-//! says which it was. [`attack`] looks for the best test on some plays and counts its errors on fresh ones; [`bounds`]
+//! says which it was. [`attack`] looks for the best test on some plays and counts its errors on fresh ones; [`bounds`](crate::bounds)
 //! turns the counts into an epsilon. [`step`] audits one step of a method by the releases themselves, the strongest
 //! position an attacker can have.
 
 mod attack;
-pub mod bounds;
 mod game;
 mod neighbours;
 pub mod participation;

@@ -1,6 +1,7 @@
 //! A network in which a record chooses its own gradient.
 
-use muffle_nn::{Batch, Network};
+use muffle_nn::config::LayerConfig;
+use muffle_nn::{Batch, ModelDescription, Network, Shape};
 
 /// Two dense layers without biases, at parameters where records choose their gradients or their relevance.
 ///
@@ -23,13 +24,10 @@ impl Planted {
         Planted { width }
     }
 
-    /// As in a recipe.
-    pub fn model(&self) -> String {
-        let width = self.width;
-        format!(
-            "{{ input = [{width}], layers = [{{ type = \"dense\", features = 2, bias = false }}, {{ type = \"dense\", \
-             features = 2, bias = false }}] }}"
-        )
+    /// The network.
+    pub fn model(&self) -> ModelDescription {
+        let layer = || LayerConfig::Dense { features: 2, bias: false }.into();
+        ModelDescription { input: Shape::Vector(self.width), layers: vec![layer(), layer()] }
     }
 
     /// The copies, and the weights of the outputs.
@@ -70,16 +68,13 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muffle_nn::{Engine, Loss, ModelDescription, Options, Purpose};
+    use muffle_nn::{Engine, Loss, Options, Purpose};
     use std::sync::Arc;
 
     #[test]
     fn gradients_are_those_that_were_planted() {
         let planted = Planted::new(5);
-        let table: toml::Table = format!("model = {}", planted.model()).parse().unwrap();
-        let description =
-            ModelDescription::from_toml(&table["model"].as_table().unwrap().to_string()).unwrap();
-        let network = Arc::new(description.network().unwrap());
+        let network = Arc::new(planted.model().network().unwrap());
         let parameters = planted.parameters(&network);
         let mut engine = Engine::new(network, Options::new(Purpose::Plain)).unwrap();
         let record = |value, class| Record { inputs: [value, 0.0], class };

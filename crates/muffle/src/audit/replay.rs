@@ -3,9 +3,10 @@
 use super::subject::Subject;
 use crate::State;
 use crate::data::{Dataset, Views};
+use crate::error::{Error, Result};
 use crate::methods::Method;
 use crate::noise::{GaussianNoise, Key, Purpose, Stream, Uniform};
-use crate::train::{Plan, Result, TrainError};
+use crate::train::Plan;
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::{Batch, Engine, Examples, Target};
@@ -95,7 +96,7 @@ impl<'a> Replay<'a> {
         let allowed = match self.method.event(self.subject.noise_multiplier) {
             Event::Gaussian { noise_multiplier } => adjacency.sensitivity() / noise_multiplier,
             event => {
-                return Err(TrainError::Plan(format!(
+                return Err(Error::Plan(format!(
                     "a replay compares with Gaussian noise; this step releases a {} event",
                     event.kind()
                 )));
@@ -147,23 +148,20 @@ impl Examples for ZeroedOut<'_> {
     }
 }
 
-/// Methods whose releases are changed after the noise, or whose noise is on single records.
-const NOT_ADDITIVE: [&str; 2] = ["noisy-gradient", "ng-local"];
-
 /// Replays the first steps of a run: in each, one record of the batch is removed, zeroed out or exchanged for another of the
 /// data set, as the adjacency has it. Steps whose sample is empty are left out.
 ///
 /// Parameters move by plain gradient descent between steps.
 pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<Movement>> {
-    let name = plan.method.name;
-    if NOT_ADDITIVE.contains(&name) {
-        return Err(TrainError::Plan(format!(
+    if !plan.method.additive {
+        let name = plan.method.name;
+        return Err(Error::Plan(format!(
             "method `{name}` goes on after its noise, so that a release with frozen noise moves by no fixed amount; audit it \
              by `muffle audit step`"
         )));
     }
-    if plan.recipe.noise.draws != 1 || plan.recipe.principal_components.is_some() {
-        return Err(TrainError::Plan(
+    if plan.recipe.training.noise.draws != 1 || plan.recipe.training.principal_components.is_some() {
+        return Err(Error::Plan(
             "a replay takes records as they are and noise in single draws: set noise.draws=1 and principal_components="
                 .to_string(),
         ));
@@ -178,7 +176,7 @@ pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<
         let mut uniform = Uniform::new(&key, Stream::new(Purpose::Audit, step));
         let seed = uniform.bits();
         let batch = |records: &[usize]| {
-            let augmentation = &plan.recipe.augmentation;
+            let augmentation = &plan.recipe.training.augmentation;
             let view = dataset.train().select(records.to_vec());
             Views::new(view, augmentation.augmentation(), seed, 0, augmentation.views)
         };
@@ -200,7 +198,7 @@ pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<
             movements.push(movement);
         }
         let released = replay.advance(&whole)?;
-        let rate = plan.recipe.learning_rate.at(plan.time(step)) as f32;
+        let rate = plan.recipe.training.learning_rate.at(plan.time(step)) as f32;
         let parameters = replay.subject.parameters.iter_mut().zip(released);
         parameters.for_each(|(parameter, value)| *parameter -= rate * value);
     }

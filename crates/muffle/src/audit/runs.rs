@@ -1,12 +1,13 @@
 //! The audit of whole runs: many trainings, with a canary and without it.
 
 use super::attack::{PILOT_SHARE, best_threshold, count};
-use super::bounds::{Detections, needed_trials};
 use super::report::{Argument, Report, Verdict};
-use crate::data::Dataset;
+use crate::bounds::{Detections, needed_trials};
+use crate::data::{Dataset, Split};
+use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
-use crate::train::{Evaluator, Plan, Result, TrainError, train_in_memory};
+use crate::train::{Evaluator, Plan, train_in_memory};
 use muffle_accounting::{Adjacency, Event, Quotes};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +63,7 @@ pub fn audit(
 ) -> Result<Option<RunsReport>> {
     check(plan, settings)?;
     let Some(losses) = losses(plan, dataset, settings, stop, after_step)? else { return Ok(None) };
-    let found = detections(&losses, plan.recipe.delta, settings.confidence);
+    let found = detections(&losses, plan.recipe.run.delta, settings.confidence);
     report(plan, &found, settings, losses).map(Some)
 }
 
@@ -72,12 +73,12 @@ fn pilots(runs: u64) -> u64 {
 }
 
 fn check(plan: &Plan, settings: &Settings) -> Result<()> {
-    let refuse = |reason: String| Err(TrainError::Plan(reason));
+    let refuse = |reason: String| Err(Error::Plan(reason));
     let Settings { runs, confidence, .. } = *settings;
     if !(confidence > 0.0 && confidence < 1.0) {
         return refuse(format!("confidence {confidence} is outside (0, 1)"));
     }
-    let fresh = needed_trials(plan.recipe.delta, confidence);
+    let fresh = needed_trials(plan.recipe.run.delta, confidence);
     let enough = |runs: &u64| runs / 2 >= pilots(*runs) + fresh;
     if !runs.is_multiple_of(2) || !enough(&runs) {
         let needed = (2..).step_by(2).find(enough).unwrap_or(u64::MAX);
@@ -86,7 +87,7 @@ fn check(plan: &Plan, settings: &Settings) -> Result<()> {
              them, or more; their number has to be even, half of them with the canary"
         ));
     }
-    if plan.recipe.audit.is_some() || plan.recipe.principal_components.is_some() {
+    if plan.recipe.training.audit.is_some() || plan.recipe.training.principal_components.is_some() {
         return refuse(
             "an audit of many runs plants one canary in the records as they are: remove audit and principal_components from \
              the recipe"
@@ -101,16 +102,15 @@ fn worlds(dataset: &Dataset, adjacency: Adjacency, seed: u64) -> Result<[Dataset
     let split = dataset.train().split();
     let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
     let canary = uniform.below(split.len() as u64) as usize;
-    let wrong = uniform.wrong_class(split.labels[canary], dataset.classes().len());
+    let wrong = uniform.wrong_class(split.labels()[canary], dataset.classes().len());
     let others = split.select(&(0..split.len()).filter(|&record| record != canary).collect::<Vec<_>>());
     let honest = split.select(&[canary]);
-    let mut planted = honest.clone();
-    planted.labels[0] = wrong;
+    let planted = Split::classified(honest.records.clone(), vec![wrong]);
     let without = match adjacency {
         Adjacency::AddRemove => others.clone(),
         Adjacency::ReplaceOne => others.clone().followed_by(honest),
         Adjacency::ZeroOut => {
-            return Err(TrainError::Plan(
+            return Err(Error::Plan(
                 "a data set cannot hold the null record of zero_out: set adjacency = \"replace_one\", or sampler = \"poisson\" or \
                  \"balls-and-bins\""
                     .to_string(),
@@ -131,7 +131,7 @@ fn losses(
 ) -> Result<Option<[Vec<f64>; 2]>> {
     let worlds = worlds(dataset, plan.adjacency, settings.seed)?;
     let mut plan = plan.clone();
-    plan.recipe.threads = Some(1);
+    plan.recipe.run.threads = Some(1);
     let mut seeds = Uniform::new(&Key::from_seed(settings.seed), Stream::new(Purpose::Audit, 1));
     let keys: Vec<Key> = (0..settings.runs).map(|_| Key::from_seed(seeds.bits())).collect();
     let train = |run: usize| -> Result<Option<f64>> {
@@ -170,18 +170,19 @@ fn detections([absent, present]: &[Vec<f64>; 2], delta: f64, confidence: f64) ->
 /// What is proved of a run, and its event if that is fixed in advance.
 pub(super) fn proved(plan: &Plan) -> Result<(Option<f64>, Option<Event>)> {
     if plan.filter_order.is_some() {
-        return Ok((plan.recipe.epsilon, None));
+        return Ok((plan.recipe.run.epsilon, None));
     }
     if plan.claimed.is_some() {
         return Ok((None, None));
     }
     let event = plan.total_cost()?;
-    let best = Quotes::ask(&event, plan.adjacency, plan.recipe.delta).best().map(|quote| quote.price.epsilon);
+    let best =
+        Quotes::ask(&event, plan.adjacency, plan.recipe.run.delta).best().map(|quote| quote.price.epsilon);
     Ok((best, best.map(|_| event)))
 }
 
 fn report(plan: &Plan, found: &Detections, settings: &Settings, losses: [Vec<f64>; 2]) -> Result<RunsReport> {
-    let (delta, confidence) = (plan.recipe.delta, settings.confidence);
+    let (delta, confidence) = (plan.recipe.run.delta, settings.confidence);
     let (proved, event) = proved(plan)?;
     let free = found.epsilon(delta, confidence);
     let (argument, measured) = match event {
@@ -193,7 +194,7 @@ fn report(plan: &Plan, found: &Detections, settings: &Settings, losses: [Vec<f64
     let report = Report {
         verdict: Verdict::of(plan.claimed, proved, measured),
         method: plan.method.name.to_string(),
-        mode: plan.recipe.mode,
+        mode: plan.recipe.training.mode,
         claimed: plan.claimed,
         proved,
         measured,

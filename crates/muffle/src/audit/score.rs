@@ -1,7 +1,7 @@
 //! Numbers that are high when the record is there.
 
 use super::game::Game;
-use crate::train::Result;
+use crate::error::Result;
 use std::ops::Range;
 
 /// Plays of each world from which the noise on each coordinate is learned.

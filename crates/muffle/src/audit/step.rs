@@ -8,8 +8,10 @@ use super::report::{Argument, Report, Verdict};
 use super::steps_game::StepsGame;
 use super::subject::Subject;
 use crate::data::Visibility;
-use crate::methods::{self, Mode};
-use crate::train::{DataShape, Plan, Recipe, Result, TrainError};
+use crate::error::{Error, Result};
+use crate::methods::{self, Claim, Mode};
+use crate::run::RunRecipe;
+use crate::train::{DataShape, GradientRecipe, ModelChoice, Plan, Recipe, TargetShape};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::reshuffling::Reshuffling;
 use muffle_accounting::{Accountant, Adjacency, Assignment, Event};
@@ -79,34 +81,36 @@ pub struct Case {
 impl Case {
     /// One step of a method without sampling, on a [`Planted`] network with threshold one.
     pub fn new(settings: &Settings) -> Result<Case> {
-        let entry = methods::find(&settings.method).map_err(TrainError::Plan)?;
+        let entry = methods::find(&settings.method).map_err(Error::Plan)?;
         let own = |setting: &&&str| {
             ["sampler", "adjacency", "noise"].iter().any(|key| setting.split(['=', '.']).next() == Some(key))
         };
         // Of a method's settings, those of a single step; schedules, optimizers and networks come before or after it.
         let mut changes: Vec<String> = entry.settings.iter().filter(own).map(ToString::to_string).collect();
         changes.extend(settings.settings.iter().cloned());
-        let text = format!(
-            "data = \"none\"\nmodel = {}\nmethod = {:?}\nmode = {:?}\nnoise_multiplier = {}\nsteps = 1\nbatch_size = \
-             {BATCH_SIZE}\nlearning_rate = 1\ndelta = {}\nclip = {{ kind = \"flat\", threshold = 1 }}",
-            Planted::new(settings.width).model(),
-            settings.method,
-            settings.mode.name(),
-            settings.noise_multiplier,
-            settings.delta,
-        );
+        // A price that is stated for epochs of batches has no meaning for a step: its steps are those of the sound form.
+        let epochs = entry.claim == Claim::ReshuffledEpoch && settings.mode == Mode::AsPublished;
+        let model = ModelChoice::from(&Planted::new(settings.width).model());
+        let recipe = Recipe {
+            run: RunRecipe { delta: settings.delta, ..RunRecipe::new("none") },
+            training: GradientRecipe {
+                method: entry.name.to_string(),
+                mode: if epochs { Mode::Sound } else { settings.mode },
+                noise_multiplier: Some(settings.noise_multiplier),
+                steps: Some(1),
+                ..GradientRecipe::new(model, BATCH_SIZE, 1.0, 1.0)
+            },
+        };
         let data = DataShape {
             input: Shape::Vector(settings.width),
-            classes: 2,
+            targets: TargetShape::Classes(2),
             records: BATCH_SIZE as usize,
             visibility: Visibility::Public,
         };
-        let plan = |changes: &[String]| Plan::new(Recipe::parse(&settings.method, &text, changes)?, &data);
-        let name = (settings.method.as_str(), settings.mode);
-        if name == ("dp-sgd-decay", Mode::AsPublished) {
-            return Case::reshuffled(plan(&[changes, vec!["mode=sound".to_string()]].concat())?);
+        let plan = Plan::new(recipe.with(&changes)?, &data)?;
+        if epochs {
+            return Case::reshuffled(plan);
         }
-        let plan = plan(&changes)?;
         let event = plan.total_cost()?;
         let proved = match settings.mode {
             Mode::Sound => Some(Pld.epsilon(&event, plan.adjacency, settings.delta)?.epsilon),
@@ -119,7 +123,7 @@ impl Case {
     /// What Yu et al. print for an epoch of batches, where a record is exchanged for another: their price of random
     /// samples has no meaning without sampling.
     fn reshuffled(plan: Plan) -> Result<Case> {
-        let (noise, delta) = (plan.noise_multiplier, plan.recipe.delta);
+        let (noise, delta) = (plan.noise_multiplier, plan.recipe.run.delta);
         let epoch = Event::gaussian(noise).partitioned_epoch(Assignment::Reshuffled);
         let claimed = Reshuffling.epsilon(&epoch, Adjacency::ZeroOut, delta)?.epsilon;
         let adjacency = Adjacency::ReplaceOne;
@@ -152,7 +156,7 @@ pub fn search(subject: &Subject, planted: &Planted, gaussian: bool, settings: &S
 }
 
 fn check(settings: &Settings) -> Result<()> {
-    let refuse = |reason: String| Err(TrainError::Plan(reason));
+    let refuse = |reason: String| Err(Error::Plan(reason));
     if !(settings.confidence > 0.0 && settings.confidence < 1.0) {
         return refuse(format!("confidence {} is outside (0, 1)", settings.confidence));
     }

@@ -4,9 +4,9 @@ use super::game::Game;
 use super::neighbours::Neighbours;
 use super::subject::Subject;
 use crate::State;
+use crate::error::Result;
 use crate::methods::Method;
 use crate::noise::Key;
-use crate::train::Result;
 use muffle_nn::{Batch, Engine};
 use std::ops::Range;
 

@@ -1,9 +1,11 @@
 //! What is audited.
 
-use crate::mechanism::Mechanism;
+use crate::error::Result;
+use crate::ledger::{Access, Ledger};
+use crate::mechanism::{Gradients, Mechanism};
 use crate::methods::{Method, Step};
 use crate::noise::Key;
-use crate::train::{Plan, Result, mechanism};
+use crate::train::{Plan, STEPS};
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::{Engine, Examples, Loss, Network, Options};
 use std::sync::Arc;
@@ -11,8 +13,8 @@ use std::sync::Arc;
 /// Makes a method, ready for its first step.
 pub type MakeMethod<'a> = Box<dyn Fn() -> Result<Box<dyn Method>> + 'a>;
 
-/// Makes the mechanism of a run with a key, at a step.
-pub type MakeMechanism<'a> = Box<dyn Fn(&Key, u64) -> Mechanism + 'a>;
+/// Makes the mechanism of a run with a key.
+pub type MakeMechanism<'a> = Box<dyn Fn(&Key) -> Mechanism + 'a>;
 
 /// The parts of a private step, as they run in training.
 pub struct Subject<'a> {
@@ -24,8 +26,12 @@ pub struct Subject<'a> {
     pub method: MakeMethod<'a>,
     /// What draws its noise.
     pub mechanism: MakeMechanism<'a>,
+    /// Which number the noise of a step has; one for each, if all is well.
+    pub number: fn(u64) -> u64,
     /// Standard deviation of the noise over the threshold.
     pub noise_multiplier: f64,
+    /// What training makes small.
+    pub loss: Loss,
     /// What a form that is not proved runs on.
     pub claim: Option<Event>,
     /// Which data sets are neighbours.
@@ -39,8 +45,10 @@ impl<'a> Subject<'a> {
             network: plan.network.clone(),
             parameters,
             method: Box::new(|| plan.build_method()),
-            mechanism: Box::new(|key, step| mechanism(plan, key).resumed_at(step)),
+            mechanism: Box::new(|key| plan.mechanism(key)),
+            number: |step| step,
             noise_multiplier: plan.noise_multiplier_at(0),
+            loss: plan.loss,
             claim: plan.claim(),
             adjacency: plan.adjacency,
         }
@@ -61,17 +69,15 @@ impl<'a> Subject<'a> {
         step: u64,
         examples: &dyn Examples,
     ) -> Result<Vec<f32>> {
-        let release = method.release(Step {
-            engine,
-            mechanism: &mut (self.mechanism)(key, step),
-            parameters: &self.parameters,
-            examples,
-            loss: Loss::SoftmaxCrossEntropy,
-            seed: 0,
+        let release = self.claim.clone().unwrap_or_else(|| method.event(self.noise_multiplier));
+        let access = Access::all(STEPS, (self.number)(step), release);
+        let released = method.release(Step {
+            gradients: Gradients { engine, parameters: &self.parameters, examples, loss: self.loss, seed: 0 },
+            mechanism: &(self.mechanism)(key),
+            receipt: Ledger::in_memory().pay_one(access)?,
             noise_multiplier: self.noise_multiplier,
             clip_factor: 1.0,
-            claim: self.claim.clone(),
         })?;
-        Ok(release.gradient.gradient().to_vec())
+        Ok(released.gradient.gradient().to_vec())
     }
 }

@@ -2,9 +2,12 @@
 
 use super::Workload;
 use crate::data::{Dataset, Records, Scaling, Split, Visibility};
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 use crate::methods::{self, Entry, Mode};
 use crate::noise::Key;
-use crate::train::{DataShape, Plan, Recipe, Result, Session, TrainError};
+use crate::run::{Purse, RunRecipe, Trainer};
+use crate::train::{DataShape, GradientRecipe, GradientTrainer, ModelChoice, Plan, Recipe};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::models;
 use serde::Serialize;
@@ -46,12 +49,12 @@ pub fn measure_methods(
     seconds: f64,
 ) -> Result<Vec<MethodMeasurement>> {
     if !(seconds > 0.0 && seconds.is_finite()) {
-        return Err(TrainError::Plan(format!("seconds: {seconds} is not a positive time")));
+        return Err(Error::Plan(format!("seconds: {seconds} is not a positive time")));
     }
     let batch = batch.unwrap_or(workload.batch);
-    let mut forms = vec![("dp-sgd", Mode::Sound)];
+    let mut forms = vec![(methods::REFERENCE.name, Mode::Sound)];
     for name in names {
-        let entry = methods::find(name).map_err(TrainError::Plan)?;
+        let entry = methods::find(name).map_err(Error::Plan)?;
         let others = entry.modes.iter().map(|mode| (entry.name, *mode)).filter(|form| *form != forms[0]);
         forms.extend(others.collect::<Vec<_>>());
     }
@@ -59,24 +62,26 @@ pub fn measure_methods(
     let plans: Result<Vec<Plan>> = forms
         .iter()
         .map(|(name, mode)| {
-            let entry = methods::find(name).map_err(TrainError::Plan)?;
+            let entry = methods::find(name).map_err(Error::Plan)?;
             plan(workload, entry, *mode, batch, threads, &dataset)
         })
         .collect();
     let plans = plans?;
-    let sessions: Result<Vec<Session>> =
-        plans.iter().map(|plan| Session::new(plan, &dataset, Key::from_seed(0))).collect();
-    let mut sessions = sessions?;
-    for session in &mut sessions {
+    let trainers: Result<Vec<GradientTrainer>> =
+        plans.iter().map(|plan| GradientTrainer::new(plan, &dataset, Key::from_seed(0))).collect();
+    let (mut trainers, mut purse) = (trainers?, Purse::new(Ledger::in_memory(), None)?);
+    for trainer in &mut trainers {
         // The first step finds its memory.
-        session.advance()?;
+        while trainer.step() == 0 {
+            purse.pay_and_do(trainer, 1)?;
+        }
     }
     let mut times = vec![Vec::new(); forms.len()];
     let end = Instant::now() + Duration::from_secs_f64(seconds);
     while times[0].len() < FEWEST || (Instant::now() < end && times[0].len() < MOST - 1) {
-        for (session, times) in sessions.iter_mut().zip(&mut times) {
+        for (trainer, times) in trainers.iter_mut().zip(&mut times) {
             let begin = Instant::now();
-            session.advance()?;
+            purse.pay_and_do(trainer, 1)?;
             times.push(begin.elapsed().as_secs_f64());
         }
     }
@@ -103,9 +108,11 @@ fn random_records(workload: &Workload, batch: usize) -> Result<Dataset> {
     let network = models::model(workload.model)?.network()?;
     let (input, classes) = (network.input(), network.output().len());
     let mut generator = SplitMix::new(0);
-    let mut split = |records: usize| Split {
-        records: Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
-        labels: (0..records).map(|record| (record % classes) as u32).collect(),
+    let mut split = |records: usize| {
+        Split::classified(
+            Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
+            (0..records).map(|record| (record % classes) as u32).collect(),
+        )
     };
     let (train, test) = (split(BATCHES * batch), split(1));
     let classes = (0..classes).map(|class| class.to_string()).collect();
@@ -121,13 +128,14 @@ fn plan(
     threads: Option<usize>,
     dataset: &Dataset,
 ) -> Result<Plan> {
-    let text = format!(
-        "data = \"random\"\nmodel = \"{}\"\nnoise_multiplier = 1.0\ndelta = 1e-5\nsteps = {MOST}\n\
-         batch_size = {batch}\nclip = {{ kind = \"flat\", threshold = 1.0 }}\nlearning_rate = 0.05\n",
-        workload.model
-    );
-    let threads = threads.map(|threads| format!("threads={threads}"));
-    let settings: Vec<String> = entry.form(mode).chain(threads).collect();
-    let recipe = Recipe::parse(&format!("bench of `{}`", entry.name), &text, &settings)?;
-    Plan::new(recipe, &DataShape::of(dataset))
+    let recipe = Recipe {
+        run: RunRecipe { threads, ..RunRecipe::new("random") },
+        training: GradientRecipe {
+            noise_multiplier: Some(1.0),
+            steps: Some(MOST as u64),
+            ..GradientRecipe::new(ModelChoice::Named(workload.model.to_string()), batch as u64, 1.0, 0.05)
+        },
+    };
+    let settings: Vec<String> = entry.form(mode).collect();
+    Plan::new(recipe.with(&settings)?, &DataShape::of(dataset))
 }

@@ -5,9 +5,13 @@ mod methods;
 pub use methods::{MethodMeasurement, measure_methods};
 
 use crate::clip::Flat;
-use crate::mechanism::{Mechanism, clip};
+use crate::ledger::{Access, Ledger};
+use crate::mechanism::{Gradients, Mechanism, Rule};
+use crate::memory::peak_rss_mb;
 use crate::noise::Key;
 use crate::optimizer::{Optimizer, Sgd};
+use crate::train::STEPS;
+use muffle_accounting::Event;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::kernel::matrix::{Matrix, product};
 use muffle_nn::{Batch, Engine, Error, Loss, Network, Options, Purpose, Result, models};
@@ -200,9 +204,13 @@ impl Trial {
         let loss = Loss::SoftmaxCrossEntropy;
         match self.mode {
             Mode::Private => {
-                let rule = Flat::new(Trial::THRESHOLD);
-                let (clipped, _) = clip(&mut self.engine, &self.parameters, &self.batch, loss, step, &rule)?;
-                let (released, _) = self.mechanism.release(clipped, Trial::NOISE_MULTIPLIER);
+                let noise = Trial::NOISE_MULTIPLIER;
+                let access = Access::all(STEPS, step, Event::gaussian(noise));
+                let receipt = Ledger::in_memory().pay_one(access).expect("memory does not fail");
+                let (engine, parameters) = (&mut self.engine, &self.parameters[..]);
+                let gradients = Gradients { engine, parameters, examples: &self.batch, loss, seed: step };
+                let (bounded, _) = gradients.bounded(Rule::Norms(&Flat::new(Trial::THRESHOLD)))?;
+                let released = self.mechanism.release(bounded, noise, receipt);
                 self.optimizer.step(&mut self.parameters, &released, Trial::LEARNING_RATE);
             }
             Mode::Plain => {
@@ -252,12 +260,4 @@ impl Matrices {
         });
         begin.elapsed().as_secs_f64()
     }
-}
-
-/// The largest resident memory of this process so far; `None` where the system does not say.
-pub(crate) fn peak_rss_mb() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes / 1024.0)
 }

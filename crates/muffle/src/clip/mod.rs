@@ -2,6 +2,7 @@
 
 mod allocation;
 mod bounds;
+mod choice;
 mod flat;
 mod grouped;
 mod non_monotone;
@@ -10,6 +11,7 @@ mod per_layer;
 
 pub use allocation::Allocation;
 pub use bounds::Bounds;
+pub use choice::{ClipRule, Group};
 pub use flat::Flat;
 pub use grouped::Grouped;
 pub use non_monotone::NonMonotone;

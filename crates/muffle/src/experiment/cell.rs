@@ -1,9 +1,9 @@
 //! One run of an experiment.
 
 use super::groups::Experiment;
-use crate::train::certificate::{Certificate, Status};
-use crate::train::metrics;
-use crate::train::{Plan, Progress, Recipe, Result, RunFolder, TrainError, resume, start};
+use crate::error::{Error, Result};
+use crate::run::{Certificate, Measurements, Progress, RunFolder, Status, metrics};
+use crate::train::{Evaluation, Plan, Recipe, resume, start};
 use muffle_accounting::Event;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -65,22 +65,24 @@ impl Cell {
             State::Finished(outcome) => return Ok(Some(outcome)),
             State::Missing => start(&path, &plan, dataset, stop, observe)?,
             State::Interrupted => {
-                let (folder, _) = RunFolder::open(&path, &[])?;
+                let folder = RunFolder::open(&path)?;
                 resume(&folder, &plan, dataset, stop, observe)?
             }
         };
         let finished = summary.certificate.status == Status::Finished;
-        Ok(finished.then(|| outcome(summary.certificate, summary.test.accuracy, summary.test.loss)))
+        Ok(finished.then(|| outcome(summary.certificate, &summary.measured)))
     }
 
     fn plan(&self, experiment: &Experiment) -> Plan {
         let mut plan = experiment.group(self).plan.clone();
-        plan.recipe.seed = self.seed;
+        plan.recipe.run.seed = self.seed;
         plan
     }
 }
 
-fn outcome(certificate: Certificate, accuracy: f64, loss: f64) -> Outcome {
+fn outcome(certificate: Certificate, measured: &Measurements) -> Outcome {
+    let Evaluation { accuracy, loss, .. } = Evaluation::of(measured);
+    let accuracy = accuracy.unwrap_or_default();
     Outcome {
         accuracy,
         loss,
@@ -99,7 +101,7 @@ fn state(path: &Path, wanted: &Recipe) -> Result<State> {
     }
     let found = Recipe::read(&recipe, &[])?;
     if let Some(key) = difference(&found, wanted) {
-        return Err(TrainError::file(
+        return Err(Error::file(
             path,
             format!(
                 "there is a run with another `{key}`; give the settings it was started with, or choose another --output"
@@ -116,7 +118,7 @@ fn state(path: &Path, wanted: &Recipe) -> Result<State> {
     let last =
         last.filter(|metric| metric.step == certificate.steps && certificate.status == Status::Finished);
     Ok(match last {
-        Some(metric) => State::Finished(outcome(certificate, metric.test.accuracy, metric.test.loss)),
+        Some(metric) => State::Finished(outcome(certificate, &metric.measured)),
         None => State::Interrupted,
     })
 }

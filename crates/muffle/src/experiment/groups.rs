@@ -3,7 +3,8 @@
 use super::cell::Cell;
 use super::random_search::Draw;
 use crate::data::{Dataset, Search};
-use crate::train::{DataShape, Plan, Recipe, Result, TrainError};
+use crate::error::{Error, Result};
+use crate::train::{DataShape, Plan, Recipe};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ pub struct Group {
 type DataKey = (String, Option<u64>, Option<u64>);
 
 fn data_key(recipe: &Recipe) -> DataKey {
-    (recipe.data.clone(), recipe.subset, recipe.test_subset)
+    (recipe.run.data.clone(), recipe.run.subset, recipe.run.test_subset)
 }
 
 /// Runs side by side.
@@ -66,13 +67,13 @@ impl Experiment {
         for Variant { levels, name, mut recipe } in variants {
             let data = data_key(&recipe);
             if !experiment.datasets.contains_key(&data) {
-                experiment.datasets.insert(data.clone(), recipe.dataset(search)?);
+                experiment.datasets.insert(data.clone(), recipe.run.dataset(search)?);
             }
             // Cells run side by side, each on one core. The cell decides its seed.
-            (recipe.threads, recipe.seed) = (Some(1), None);
+            (recipe.run.threads, recipe.run.seed) = (Some(1), None);
             let shape = DataShape::of(&experiment.datasets[&data]);
             let plan = Plan::new(recipe, &shape)
-                .map_err(|error| TrainError::Plan(format!("{}: {error}", levels.join(" "))))?;
+                .map_err(|error| Error::Plan(format!("{}: {error}", levels.join(" "))))?;
             experiment.groups.push(Group { levels, name, plan });
         }
         Ok(experiment)
@@ -101,7 +102,7 @@ impl Experiment {
     pub fn with_draws(mut self, draws: &[Draw]) -> Result<Experiment> {
         let place = |draw: &Draw| {
             self.groups.iter().position(|group| group.name == draw.name).ok_or_else(|| {
-                TrainError::Plan(format!(
+                Error::Plan(format!(
                     "{} holds a search that drew `{}`, which this grid does not have; give the grid it was drawn from, or \
                      choose another folder",
                     self.folder.display(),

@@ -2,8 +2,8 @@
 
 use super::groups::Group;
 use crate::atomic_file;
+use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
-use crate::train::{Result, TrainError};
 use muffle_accounting::selection::Repetitions;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -33,7 +33,7 @@ struct Draws {
 /// the number of runs it had, instead of a new one.
 pub fn draw_runs(folder: &Path, groups: &[Group], mean: f64, shape: f64) -> Result<Vec<Draw>> {
     let path = folder.join("draws.json");
-    let fail = |reason: String| TrainError::file(&path, reason);
+    let fail = |reason: String| Error::file(&path, reason);
     if path.is_file() {
         let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
         let found: Draws = serde_json::from_str(&text).map_err(|error| fail(error.to_string()))?;

@@ -2,8 +2,9 @@
 
 use super::cell::Outcome;
 use super::groups::Experiment;
+use crate::run::metrics;
 use crate::statistics::Mean;
-use crate::train::metrics;
+use crate::train::Evaluation;
 use muffle_accounting::Event;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -117,7 +118,7 @@ impl<'a> Results<'a> {
                 outcome.loss.to_string(),
                 number(outcome.epsilon),
                 number(outcome.claimed),
-                group.plan.recipe.delta.to_string(),
+                group.plan.recipe.run.delta.to_string(),
                 group.plan.noise_multiplier.to_string(),
                 outcome.steps.to_string(),
             ]);
@@ -172,7 +173,10 @@ impl<'a> Results<'a> {
         let cells = self.experiment.cells.iter().zip(self.outcomes);
         for (cell, _) in cells.filter(|(cell, outcome)| cell.group == group && outcome.is_some()) {
             for metric in metrics::read(&self.experiment.path(cell).join("metrics.jsonl")) {
-                steps.entry(metric.step).or_default().push(metric.test.accuracy);
+                steps
+                    .entry(metric.step)
+                    .or_default()
+                    .push(Evaluation::of(&metric.measured).accuracy.unwrap_or_default());
             }
         }
         steps

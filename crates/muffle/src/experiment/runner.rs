@@ -2,8 +2,9 @@
 
 use super::cell::{Cell, Outcome};
 use super::groups::Experiment;
+use crate::error::{Error, Result};
+use crate::run::Progress;
 use crate::side_by_side::side_by_side;
-use crate::train::{Progress, Result, TrainError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +22,7 @@ pub enum Report<'a> {
         fresh: bool,
     },
     /// A cell came to no result, as one that diverges.
-    Failed(&'a Cell, &'a TrainError),
+    Failed(&'a Cell, &'a Error),
 }
 
 /// Runs every cell that is not finished on `workers` threads, and returns the results of those that are now.

@@ -1,8 +1,6 @@
-//! Counts that are taken beside a clipped sum and released jointly with it.
+//! Counts that are taken beside a sum of gradients and released jointly with it.
 
-use super::{Clipped, Unprotected, clip};
 use crate::clip::{Bounds, Clip};
-use muffle_nn::{Engine, Examples, Loss, Result};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What is counted of one record: a few whole numbers, computed from the norms of its gradient.
@@ -13,21 +11,36 @@ pub struct Count<'a> {
     pub unit: f64,
     /// The largest L2 norm of one record's numbers, in terms of their worth.
     pub bound: f64,
+    /// Standard deviation of the noise they get.
+    pub deviation: f64,
     /// Writes a record's numbers from the squared norms of its gradient's tensors.
     pub of: &'a (dyn Fn(&[f32], &mut [i64]) + Sync),
 }
 
 /// Sums of counts over the records of a step. Not private yet.
-pub struct Counted {
-    pub(super) sums: Vec<f64>,
-    pub(super) bound: f64,
+pub(super) struct Counted {
+    pub sums: Vec<f64>,
+    pub bound: f64,
+    pub deviation: f64,
 }
 
 /// A clip rule that counts on the way.
-struct Counting<'a> {
+pub(super) struct Counting<'a> {
     rule: &'a dyn Clip,
     count: &'a Count<'a>,
     sums: Vec<AtomicI64>,
+}
+
+impl<'a> Counting<'a> {
+    pub fn new(rule: &'a dyn Clip, count: &'a Count<'a>) -> Counting<'a> {
+        Counting { rule, count, sums: (0..count.width).map(|_| AtomicI64::new(0)).collect() }
+    }
+
+    pub fn into_counted(self) -> Counted {
+        let Count { unit, bound, deviation, .. } = *self.count;
+        let sums = self.sums.into_iter().map(|sum| unit * sum.into_inner() as f64).collect();
+        Counted { sums, bound, deviation }
+    }
 }
 
 impl Clip for Counting<'_> {
@@ -45,25 +58,4 @@ impl Clip for Counting<'_> {
             sum.fetch_add(number, Ordering::Relaxed);
         }
     }
-}
-
-/// [`clip`](super::clip), with counts of the same records.
-///
-/// # Guarantee
-/// Adding or removing one example changes the sum by at most the rule's sensitivity and the counts by at most their bound,
-/// both in L2 norm; an example whose gradient is not finite adds to neither.
-pub fn clip_and_count<'a>(
-    engine: &'a mut Engine,
-    parameters: &[f32],
-    examples: &dyn Examples,
-    loss: Loss,
-    seed: u64,
-    rule: &dyn Clip,
-    count: &Count,
-) -> Result<(Clipped<'a>, Counted, Unprotected)> {
-    let sums = (0..count.width).map(|_| AtomicI64::new(0)).collect();
-    let counting = Counting { rule, count, sums };
-    let (clipped, unprotected) = clip(engine, parameters, examples, loss, seed, &counting)?;
-    let sums = counting.sums.into_iter().map(|sum| count.unit * sum.into_inner() as f64).collect();
-    Ok((clipped, Counted { sums, bound: count.bound }, unprotected))
 }

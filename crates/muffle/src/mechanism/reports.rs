@@ -1,28 +1,14 @@
 //! Noise on every record's own gradient, before anything is summed.
 
 use super::written_out::{shorten, sum_bounded};
-use super::{Mechanism, Released, Unprotected, event, runs};
-use crate::noise::GaussianNoise;
+use super::{Gradients, Mechanism, Released, Unprotected, event, runs};
+use crate::ledger::Receipt;
 use muffle_accounting::Event;
-use muffle_nn::{Engine, Examples, Loss, Result};
+use muffle_nn::Result;
 
-/// Turns each record's gradient into a noisy report.
-pub struct Randomiser {
-    noise: GaussianNoise,
-    threshold: f64,
-    noise_multiplier: f64,
-}
-
-/// A sum of noisy reports, one for each record.
-#[must_use = "reports are of use only to a release"]
-pub struct Reports<'a> {
-    engine: &'a mut Engine,
-    noise_multiplier: f64,
-}
-
-impl Randomiser {
-    /// Sums one report for each record: its gradient brought to the threshold, noise, and the result brought to the threshold
-    /// again.
+impl Mechanism {
+    /// Sums one report for each record and divides by the public constant: a record's gradient brought to the threshold, noise,
+    /// and the result brought to the threshold again.
     ///
     /// Every gradient is written out: the engine has to be one for [`Purpose::Plain`](muffle_nn::Purpose::Plain).
     ///
@@ -33,23 +19,29 @@ impl Randomiser {
     /// A report is a Gaussian mechanism of its record alone: two gradients within the threshold are at most two thresholds
     /// apart, and one is at most one threshold from zero. A record whose gradient is not finite reports as the zero
     /// gradient does, so that the number of reports is the number of records. That number is therefore public: the
-    /// guarantee is for `replace_one` and `zero_out`.
-    pub fn reports<'a>(
-        self,
-        engine: &'a mut Engine,
-        parameters: &[f32],
-        examples: &dyn Examples,
-        loss: Loss,
-        seed: u64,
-    ) -> Result<(Reports<'a>, Unprotected)> {
-        let Randomiser { noise, threshold, noise_multiplier } = self;
+    /// guarantee is for `replace_one` and `zero_out`, and does not count on the noise of other records.
+    ///
+    /// # Panics
+    /// As [`release`](Mechanism::release).
+    pub fn report<'a>(
+        &self,
+        gradients: Gradients<'a, '_>,
+        threshold: f64,
+        noise_multiplier: f64,
+        receipt: Receipt,
+    ) -> Result<(Released<'a>, Unprotected)> {
+        let event = event(noise_multiplier, Event::gaussian);
+        let (stream, event) = receipt.redeem(&event);
+        let noise = self.gaussian(stream);
         let deviation = runs::single(noise_multiplier * threshold, noise_multiplier);
         let randomise = |record: usize, gradient: &mut [f32]| {
             shorten(gradient, threshold);
             noise.add(record as u64 * gradient.len() as u64, deviation, gradient);
             shorten(gradient, threshold);
         };
-        let unprotected = sum_bounded(engine, parameters, examples, loss, seed, &randomise)?;
+        let Gradients { engine, parameters, examples, loss, seed } = gradients;
+        let work = Gradients { engine: &mut *engine, parameters, examples, loss, seed };
+        let unprotected = sum_bounded(work, &randomise)?;
         for excluded in &unprotected.0.excluded {
             let mut report = vec![0.0; parameters.len()];
             randomise(excluded.example, &mut report);
@@ -57,27 +49,8 @@ impl Randomiser {
                 chunk.iter_mut().zip(&report[first..]).for_each(|(sum, value)| *sum += *value);
             });
         }
-        Ok((Reports { engine, noise_multiplier }, unprotected))
-    }
-}
-
-impl Mechanism {
-    /// The noise of the next release, for every record of a step; it counts one step on.
-    pub fn randomiser(&mut self, threshold: f64, noise_multiplier: f64) -> Randomiser {
-        let stream = self.next_stream();
-        let noise = GaussianNoise::new(&self.key, stream).draws(self.draws);
-        Randomiser { noise, threshold, noise_multiplier }
-    }
-
-    /// Divides a sum of reports by the public constant.
-    ///
-    /// # Guarantee
-    /// As one Gaussian mechanism with the reports' multiplier, under `replace_one` and `zero_out`: the noise of the other
-    /// records is not counted on.
-    pub fn release_reports<'a>(&self, reports: Reports<'a>) -> (Released<'a>, Event) {
-        let Reports { engine, noise_multiplier } = reports;
-        let mut released = Released { engine };
+        let mut released = Released::new(engine, event);
         released.scale(1.0 / self.divisor);
-        (released, event(noise_multiplier, Event::gaussian))
+        Ok((released, unprotected))
     }
 }

@@ -9,11 +9,15 @@ pub(super) struct Runs {
 impl Runs {
     /// From the deviation and the length of every tensor.
     pub fn new(deviations: &[f64], lens: &[usize], noise_multiplier: f64) -> Runs {
+        Runs::of(deviations.iter().map(|deviation| single(*deviation, noise_multiplier)), lens)
+    }
+
+    /// From deviations in single precision.
+    pub fn of(deviations: impl Iterator<Item = f32>, lens: &[usize]) -> Runs {
         let mut runs: Vec<(usize, f32)> = Vec::new();
         let mut end = 0;
-        for (deviation, len) in deviations.iter().zip(lens) {
+        for (deviation, len) in deviations.zip(lens) {
             end += len;
-            let deviation = single(*deviation, noise_multiplier);
             match runs.last_mut() {
                 Some(last) if last.1 == deviation => last.0 = end,
                 _ => runs.push((end, deviation)),

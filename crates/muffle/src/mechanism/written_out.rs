@@ -1,9 +1,9 @@
 //! Gradients written out one by one, for bounds that no short cut to a norm can give.
 
-use super::Unprotected;
+use super::{Gradients, Unprotected};
 use muffle_nn::kernel::elementwise::{add, squared_norm_double};
 use muffle_nn::kernel::limited::largest;
-use muffle_nn::{Engine, Examples, Excluded, Loss, Result};
+use muffle_nn::{Excluded, Result};
 use std::sync::Mutex;
 
 /// Sums the gradients of all examples, each as `bound` leaves it.
@@ -12,13 +12,10 @@ use std::sync::Mutex;
 /// Every finite gradient passes through `bound` before it is added, once for each record with all its views; one that is not
 /// finite is left out.
 pub(super) fn sum_bounded(
-    engine: &mut Engine,
-    parameters: &[f32],
-    examples: &dyn Examples,
-    loss: Loss,
-    seed: u64,
+    gradients: Gradients,
     bound: &(dyn Fn(usize, &mut [f32]) + Sync),
 ) -> Result<Unprotected> {
+    let Gradients { engine, parameters, examples, loss, seed } = gradients;
     let excluded = Mutex::new(Vec::new());
     let visit = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
         if !largest(gradient).is_finite() {

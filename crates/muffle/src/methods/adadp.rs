@@ -1,8 +1,9 @@
 //! A bound for every coordinate, learned from what was released before.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
-use crate::mechanism::{clip_box, clip_written_out};
-use crate::optimizer::chunks::{self, CHUNK};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use crate::chunk::CHUNK;
+use crate::mechanism::Rule;
+use crate::optimizer::chunks;
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -31,6 +32,10 @@ pub static ENTRY: Entry = Entry {
             meaning: "the smallest limit as a share of C/√m: no coordinate is given up",
         },
     ],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &["optimizer={kind=\"rms-prop\",decay=0.9}", "learning_rate=0.002"],
     build,
 };
@@ -82,27 +87,22 @@ impl Method for AdaDp {
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-        let Step {
-            engine, mechanism, parameters, examples, loss, seed, noise_multiplier, clip_factor, ..
-        } = step;
-        let threshold = clip_factor * self.threshold;
+        let threshold = step.clip_factor * self.threshold;
         let history = self.squares.iter().any(|square| *square > 0.0);
-        let (gradient, event, unprotected) = if history {
-            let AdaDp { squares, scale, floor, .. } = self;
-            let limits = engine.pool().install(|| limits(squares, *scale, *floor, threshold));
-            let (clipped, unprotected) = clip_box(engine, parameters, examples, loss, seed, limits)?;
-            let (gradient, event) = mechanism.release_in_units(clipped, noise_multiplier);
-            (gradient, event, unprotected)
-        } else {
-            let (clipped, unprotected) =
-                clip_written_out(engine, parameters, examples, loss, seed, threshold)?;
-            let (gradient, event) = mechanism.release(clipped, noise_multiplier);
-            (gradient, event, unprotected)
+        let rule = match history {
+            true => {
+                let AdaDp { squares, scale, floor, .. } = self;
+                let pool = step.gradients.engine.pool();
+                Rule::Limits(pool.install(|| limits(squares, *scale, *floor, threshold)))
+            }
+            false => Rule::WrittenOut { threshold },
         };
+        let (bounded, unprotected) = step.gradients.bounded(rule)?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
         chunks::for_each(&mut self.squares, &gradient, |square, value| {
             *square = self.decay * *square + (1.0 - self.decay) * value * value;
         });
-        Ok(Release { gradient, event, unprotected })
+        Ok(Release { gradient, unprotected })
     }
 
     fn purpose(&self) -> Purpose {

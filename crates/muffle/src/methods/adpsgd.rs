@@ -1,6 +1,6 @@
 //! DP-SGD with noise that grows as its step size shrinks.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict, dp_sgd};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict, dp_sgd};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -33,6 +33,10 @@ pub static ENTRY: Entry = Entry {
             meaning: "b at the first step, where gradients are followed",
         },
     ],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[
         "noise_schedule={kind=\"power\",initial=1.0,rate=0.1,power=0.25}",
         "learning_rate={kind=\"power\",initial=2.0,rate=0.1,power=-0.5}",
@@ -45,7 +49,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     if blueprint.parameters.get("gradients") == 0.0 {
         return Ok(steps);
     }
-    if blueprint.recipe.noise_schedule.is_some() {
+    if blueprint.scheduled_noise {
         return Err("method adpsgd: noise follows released gradients (parameters.gradients = 1) or a schedule, not both; \
                     remove the schedule (--set noise_schedule=) and set learning_rate to a number"
             .to_string());
@@ -115,10 +119,10 @@ impl Method for Adpsgd {
 mod tests {
     use super::ENTRY;
     use crate::data::Visibility;
-    use crate::train::{DataShape, Plan, Recipe};
+    use crate::train::{DataShape, Plan, Recipe, TargetShape};
     use muffle_nn::Shape;
 
-    fn plan(settings: &[&str]) -> crate::train::Result<Plan> {
+    fn plan(settings: &[&str]) -> crate::error::Result<Plan> {
         let text = r#"
             data = "none"
             model = { layers = [{ type = "dense", features = 2 }] }
@@ -130,8 +134,12 @@ mod tests {
             epochs = 40
         "#;
         let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-        let data =
-            DataShape { input: Shape::Vector(4), classes: 2, records: 1000, visibility: Visibility::Public };
+        let data = DataShape {
+            input: Shape::Vector(4),
+            targets: TargetShape::Classes(2),
+            records: 1000,
+            visibility: Visibility::Public,
+        };
         Plan::new(Recipe::parse("test", text, &settings).unwrap(), &data)
     }
 
@@ -141,7 +149,10 @@ mod tests {
         let plan = plan(ENTRY.settings).unwrap();
         for (step, noise, rate) in [(0, 3.0, 2.0), (19, 3.0, 2.0), (600, 3.0 * 2f64.sqrt(), 1.0)] {
             assert!((plan.noise_multiplier_at(step) - noise).abs() < 1e-12, "step {step}");
-            assert!((plan.recipe.learning_rate.at(plan.time(step)) - rate).abs() < 1e-12, "step {step}");
+            assert!(
+                (plan.recipe.training.learning_rate.at(plan.time(step)) - rate).abs() < 1e-12,
+                "step {step}"
+            );
         }
     }
 

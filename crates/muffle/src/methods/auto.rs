@@ -1,7 +1,7 @@
 //! Automatic clipping: every gradient is normalised.
 
 use super::one_rule::OneRule;
-use super::{Entry, Mode, Parameter, Verdict};
+use super::{Claim, Entry, Mode, Parameter, Verdict};
 use crate::clip::Normalised;
 
 /// What both forms have in common is written once.
@@ -22,6 +22,10 @@ const BASE: Entry = Entry {
         default: 0.01,
         meaning: "γ in g/(‖g‖ + γ); 0.01 in the paper",
     }],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build: |blueprint| {
         let stability = blueprint.parameters.positive("stability")?;

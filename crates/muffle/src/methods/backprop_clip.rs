@@ -1,8 +1,8 @@
 //! Clips inside backpropagation: what enters a layer, and the gradient that comes back to it.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::PerLayer;
-use crate::mechanism::clip_hooked;
+use crate::mechanism::Rule;
 use muffle_accounting::Event;
 use muffle_nn::Network;
 use muffle_nn::hooks::{Hooks, Place};
@@ -27,13 +27,17 @@ pub static ENTRY: Entry = Entry {
         default: 1.0,
         meaning: "X, the largest norm of a layer's input; 0.1, 1, 5 or 10 in the paper",
     }],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &["optimizer={kind=\"adam\"}", "learning_rate=0.01"],
     build,
 };
 
 fn build(blueprint: &Blueprint) -> BuildResult {
     check_network(blueprint.network)?;
-    let views = blueprint.recipe.augmentation.views;
+    let views = blueprint.views;
     if views > 1 {
         return Err(format!(
             "method backprop-clip clips single examples, not means of {views} views; set augmentation.views = 1"
@@ -130,10 +134,9 @@ impl Method for BackpropClip {
         let rule = PerLayer::even(threshold, self.tensors);
         let upstream = threshold / (self.tensors as f64).sqrt() / self.input;
         let hooks = Limits { input: self.input as f32, upstream: upstream as f32 };
-        let (clipped, unprotected) =
-            clip_hooked(step.engine, step.parameters, step.examples, step.loss, step.seed, &hooks, &rule)?;
-        let (gradient, event) = step.mechanism.release(clipped, step.noise_multiplier);
-        Ok(Release { gradient, event, unprotected })
+        let (bounded, unprotected) = step.gradients.bounded(Rule::Hooked(&hooks, &rule))?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 
     fn hooked(&self) -> bool {

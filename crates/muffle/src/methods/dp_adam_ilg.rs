@@ -1,8 +1,8 @@
 //! Noise in proportion to the norm of every layer.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::{Clip, PerLayer};
-use crate::mechanism::{clip, weigh_unbounded};
+use crate::mechanism::{Deviations, Rule};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -32,6 +32,10 @@ pub static ENTRY: Entry = Entry {
             meaning: "the smallest S_j as a share of the largest, C/√J (sound)",
         },
     ],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[
         "noise_schedule={kind=\"time\",initial=1.0,rate=0.05}",
         "sampler=reshuffled",
@@ -90,16 +94,15 @@ impl Method for DpAdamIlg {
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let rule = self.rule(step.clip_factor);
-        let network = step.engine.network();
+        let network = step.gradients.network();
         let deviations = step.mechanism.deviations(rule.bounds(), step.noise_multiplier, network);
         let ranges: Vec<_> = network.parameters().iter().map(|tensor| tensor.range.clone()).collect();
-        let (clipped, unprotected) =
-            clip(step.engine, step.parameters, step.examples, step.loss, step.seed, &rule)?;
-        let (gradient, event) = step.mechanism.release(clipped, step.noise_multiplier);
+        let (bounded, unprotected) = step.gradients.bounded(Rule::Norms(&rule))?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
         for ((norm, range), deviation) in self.norms.iter_mut().zip(ranges).zip(deviations) {
             *norm = follow(*norm, self.decay, &gradient.gradient()[range], deviation);
         }
-        Ok(Release { gradient, event, unprotected })
+        Ok(Release { gradient, unprotected })
     }
 
     fn state(&self) -> State {
@@ -123,19 +126,17 @@ impl Method for Published {
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let lens: Vec<usize> =
-            step.engine.network().parameters().iter().map(|tensor| tensor.range.len()).collect();
+            step.gradients.network().parameters().iter().map(|tensor| tensor.range.len()).collect();
         let unclipped = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
-        let (mut sum, unprotected) =
-            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &unclipped)?;
+        let (mut sum, unprotected) = step.gradients.weighed(&unclipped)?;
         // Sum and mean differ by a factor that scales all of this alike.
         let bounds: Vec<f64> = sum.norms().into_iter().map(|norm| self.alpha * norm).collect();
         let limit = |(bound, len): (&f64, &usize)| (bound / (*len as f64).sqrt()) as f32;
         sum.clamp(&bounds.iter().zip(&lens).map(limit).collect::<Vec<f32>>());
         let deviations: Vec<f32> =
             bounds.iter().map(|bound| (step.noise_multiplier * bound) as f32).collect();
-        let claim = step.claim.expect("a published form runs on a claim");
-        let (gradient, event) = step.mechanism.publish(sum, &deviations, claim);
-        Ok(Release { gradient, event, unprotected })
+        let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Per-sample adaptive clipping with a weight that is not monotone in the norm.
 
 use super::one_rule::OneRule;
-use super::{Entry, Mode, Parameter, Verdict};
+use super::{Claim, Entry, Mode, Parameter, Verdict};
 use crate::clip::NonMonotone;
 
 pub static ENTRY: Entry = Entry {
@@ -15,14 +15,11 @@ pub static ENTRY: Entry = Entry {
     steps: "scale each record's gradient by C/(‖g‖ + r/(‖g‖ + r)); noise N(0, (σC)²) on the sum",
     guarantee: "a scaled gradient is shorter than C, so each step is one Gaussian mechanism of multiplier σ",
     breaks: "",
-    parameters: &[
-        Parameter {
-            name: "threshold",
-            default: 0.1,
-            meaning: "C, a factor on learning rate and noise alike",
-        },
-        Parameter { name: "radius", default: 0.1, meaning: "r; 0.1 by default" },
-    ],
+    parameters: &[Parameter { name: "radius", default: 0.1, meaning: "r; 0.1 by default" }],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build: |blueprint| {
         let (threshold, radius) = (blueprint.threshold()?, blueprint.parameters.positive("radius")?);

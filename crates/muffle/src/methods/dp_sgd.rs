@@ -1,11 +1,12 @@
 //! DP-SGD.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict};
-use crate::mechanism::{clip, clip_l1};
-use crate::train::choices::{ClipRule, NoiseKind};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
+use crate::clip::ClipRule;
+use crate::mechanism::{NoiseKind, Rule};
 use muffle_accounting::Event;
 use muffle_nn::Purpose;
 
+/// The method that all others are compared with.
 pub static ENTRY: Entry = Entry {
     name: "dp-sgd",
     paper: "Abadi et al., Deep learning with differential privacy, CCS",
@@ -19,6 +20,10 @@ pub static ENTRY: Entry = Entry {
     guarantee: "each step is one Gaussian mechanism of multiplier σ on the sample; the sampler's own bound applies",
     breaks: "",
     parameters: &[],
+    without_privacy: true,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build,
 };
@@ -31,9 +36,9 @@ pub(super) struct DpSgd {
 }
 
 pub(super) fn build(blueprint: &Blueprint) -> BuildResult {
-    let recipe = blueprint.recipe;
-    recipe.clip.rule(blueprint.network, 1.0)?;
-    Ok(Box::new(DpSgd { clip: recipe.clip.clone(), noise: recipe.noise.kind, private: recipe.private }))
+    let Blueprint { clip, noise, private, .. } = *blueprint;
+    clip.rule(blueprint.network, 1.0)?;
+    Ok(Box::new(DpSgd { clip: clip.clone(), noise: noise.kind, private }))
 }
 
 impl Method for DpSgd {
@@ -46,26 +51,16 @@ impl Method for DpSgd {
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-        let Step {
-            engine, mechanism, parameters, examples, loss, seed, noise_multiplier, clip_factor, ..
-        } = step;
         // Without privacy the threshold is far above any gradient that is worth a step: nothing is clipped.
         let rule = if self.private { &self.clip } else { &ClipRule::Flat { threshold: 1e30 } };
-        let rule = rule.rule(engine.network(), clip_factor).expect("the rule was checked when it was built");
-        let (gradient, event, unprotected) = match self.noise {
-            NoiseKind::Gaussian => {
-                let (clipped, unprotected) = clip(engine, parameters, examples, loss, seed, &*rule)?;
-                let (gradient, event) = mechanism.release(clipped, noise_multiplier);
-                (gradient, event, unprotected)
-            }
-            NoiseKind::Laplace => {
-                let threshold = rule.bounds().sensitivity();
-                let (clipped, unprotected) = clip_l1(engine, parameters, examples, loss, seed, threshold)?;
-                let (gradient, event) = mechanism.release_laplace(clipped, noise_multiplier);
-                (gradient, event, unprotected)
-            }
-        };
-        Ok(Release { gradient, event, unprotected })
+        let rule = rule.rule(step.gradients.network(), step.clip_factor);
+        let rule = rule.expect("the rule was checked when it was built");
+        let (bounded, unprotected) = step.gradients.bounded(match self.noise {
+            NoiseKind::Gaussian => Rule::Norms(&*rule),
+            NoiseKind::Laplace => Rule::L1 { threshold: rule.bounds().sensitivity() },
+        })?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 
     fn purpose(&self) -> Purpose {

@@ -1,7 +1,7 @@
 //! DP-SGD with noise that decays from epoch to epoch.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict, dp_sgd};
-use crate::train::choices::SamplerChoice;
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict, dp_sgd};
+use crate::sampler::SamplerChoice;
 use crate::{State, StateError};
 use muffle_accounting::random_sampling::RandomSampling;
 use muffle_accounting::reshuffling::Reshuffling;
@@ -29,16 +29,19 @@ pub static ENTRY: Entry = Entry {
              reshuffled epochs, ρ = Σ 1/(2σ²), holds under zero_out, and under replace_one it has to be four times as high; \
              its principal components are not charged; a schedule that follows a validation set needs a public one",
     parameters: &[],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::ReshuffledEpoch,
     settings: &["noise_schedule={kind=\"time\",initial=1.0,rate=0.05}", "sampler=reshuffled"],
     build,
 };
 
 fn build(blueprint: &Blueprint) -> BuildResult {
     let sound = dp_sgd::build(blueprint)?;
-    let recipe = blueprint.recipe;
-    match (blueprint.mode, recipe.sampler) {
+    match (blueprint.mode, blueprint.sampler) {
         (Mode::Sound, _) => Ok(sound),
-        (Mode::AsPublished, SamplerChoice::Reshuffled) if recipe.adjacency == Some(Adjacency::ReplaceOne) => {
+        (Mode::AsPublished, SamplerChoice::Reshuffled) if blueprint.adjacency == Adjacency::ReplaceOne => {
             Err("method dp-sgd-decay as published prices an epoch at 1/(2σ²), which is a record that is there or not: set \
                  adjacency = \"zero_out\"; under replace_one an epoch costs four times that, with mode = \"sound\""
                 .to_string())
@@ -61,8 +64,7 @@ impl Method for Published {
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-        let claim = step.claim.clone().expect("a published form runs on a claim");
-        Ok(Release { event: claim, ..self.0.release(step)? })
+        self.0.release(step)
     }
 
     fn accountant(&self, sampler: SamplerChoice) -> &'static dyn Accountant {

@@ -1,9 +1,9 @@
 //! Grouped clipping.
 
 use super::one_rule::OneRule;
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::clip::PerLayer;
-use crate::mechanism::weigh_unbounded;
+use crate::mechanism::Deviations;
 use muffle_accounting::Event;
 use std::sync::Mutex;
 
@@ -22,6 +22,10 @@ pub static ENTRY: Entry = Entry {
     breaks: "noise scaled by a local sensitivity shows how large the largest record is (R1); a smooth bound would be the \
              global one in such dimensions",
     parameters: &[],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build,
 };
@@ -58,12 +62,10 @@ impl Method for Published {
             let mut largest = largest.lock().expect("no call panics");
             *largest = largest.max(square.sqrt());
         };
-        let (sum, unprotected) =
-            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &clip)?;
+        let (sum, unprotected) = step.gradients.weighed(&clip)?;
         let largest = largest.into_inner().expect("no call panics");
         let deviations = vec![step.noise_multiplier as f32 * largest; sum.tensors()];
-        let claim = step.claim.expect("a published form runs on a claim");
-        let (gradient, event) = step.mechanism.publish(sum, &deviations, claim);
-        Ok(Release { gradient, event, unprotected })
+        let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 }

@@ -1,6 +1,6 @@
 //! DP-SGD on networks that a search has found.
 
-use super::{Entry, Mode, Verdict, dp_sgd};
+use super::{Claim, Entry, Mode, Verdict, dp_sgd};
 
 pub static ENTRY: Entry = Entry {
     name: "dpnas",
@@ -17,6 +17,10 @@ pub static ENTRY: Entry = Entry {
     breaks: "the search itself is not covered: it read rewards from the same records without noise, and the network it found \
              is taken as public here (R8)",
     parameters: &[],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[
         "model=\"dpnas-mnist\"",
         "batch_size=2048",

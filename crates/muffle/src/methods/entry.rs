@@ -24,6 +24,15 @@ impl Verdict {
     }
 }
 
+/// What the price in a paper is stated for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// A step.
+    Step,
+    /// An epoch of batches that every record is in once, under `zero_out`.
+    ReshuffledEpoch,
+}
+
 /// A number of a method that a recipe may set.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
@@ -59,6 +68,14 @@ pub struct Entry {
     pub breaks: &'static str,
     /// Its numbers.
     pub parameters: &'static [Parameter],
+    /// Whether it also runs without privacy.
+    pub without_privacy: bool,
+    /// Whether Gaussian noise is the last thing that happens to a sum: a replay can then compare releases.
+    pub additive: bool,
+    /// Whether it is about classes, and runs on no other targets.
+    pub needs_classes: bool,
+    /// What the paper's price of a step is stated for.
+    pub claim: Claim,
     /// Settings of a recipe that belong to it, applied when it is asked for by `--method`.
     pub settings: &'static [&'static str],
     /// Puts it together.

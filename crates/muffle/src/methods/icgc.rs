@@ -1,9 +1,9 @@
 //! Individual clipping at the median tensor norm.
 
 use super::adaptive_threshold::AdaptiveThreshold;
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::PerLayer;
-use crate::mechanism::{Count, clip_and_count, share_of_sum, weigh_unbounded};
+use crate::mechanism::{Count, Deviations, share_of_sum};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -36,6 +36,10 @@ pub static ENTRY: Entry = Entry {
             meaning: "as published: 1 for one draw of noise at the mean threshold, 0 for a draw for each record",
         },
     ],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build,
 };
@@ -46,7 +50,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
         return Err("method icgc takes a median over tensors; the network has only one".to_string());
     }
     if blueprint.mode == Mode::AsPublished {
-        let steps = blueprint.recipe.steps.unwrap_or(1000) as f32;
+        let steps = blueprint.steps.unwrap_or(1000) as f32;
         return Ok(Box::new(Published { outside: parameters.get("outside") != 0.0, margin: steps.powi(-2) }));
     }
     let threshold = AdaptiveThreshold {
@@ -54,7 +58,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
         rate: parameters.positive("rate")?,
         floor: 1e-6,
     };
-    let batch_size = blueprint.recipe.batch_size as f64;
+    let batch_size = blueprint.batch_size as f64;
     Ok(Box::new(Icgc {
         threshold,
         tensors,
@@ -90,13 +94,12 @@ impl Method for Icgc {
             let within = squared_norms.iter().filter(|norm| **norm <= square).count();
             numbers[0] = 2 * within as i64 - tensors as i64;
         };
-        let count = Count { width: 1, unit: 0.5 / tensors as f64, bound: BOUND, of: &share };
-        let (clipped, counted, unprotected) =
-            clip_and_count(step.engine, step.parameters, step.examples, step.loss, step.seed, &rule, &count)?;
-        let (gradient, counts, event) =
-            step.mechanism.release_with_counts(clipped, counted, step.noise_multiplier, self.deviation);
-        self.threshold.follow(counts[0] / self.batch_size);
-        Ok(Release { gradient, event, unprotected })
+        let (unit, deviation) = (0.5 / tensors as f64, self.deviation);
+        let count = Count { width: 1, unit, bound: BOUND, deviation, of: &share };
+        let (bounded, unprotected) = step.gradients.bounded_and_counted(&rule, &count)?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        self.threshold.follow(gradient.counts()[0] / self.batch_size);
+        Ok(Release { gradient, unprotected })
     }
 
     fn state(&self) -> State {
@@ -141,8 +144,7 @@ impl Method for Published {
             }
             thresholds.lock().expect("no call panics").push(threshold + margin);
         };
-        let (sum, unprotected) =
-            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &clip)?;
+        let (sum, unprotected) = step.gradients.weighed(&clip)?;
         let mut thresholds = thresholds.into_inner().expect("no call panics");
         // Threads finish in any order, and the last bits of a sum depend on it.
         thresholds.sort_by(f32::total_cmp);
@@ -155,9 +157,8 @@ impl Method for Published {
             false => thresholds.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt(),
         };
         let deviations = vec![(step.noise_multiplier * scale) as f32; sum.tensors()];
-        let claim = step.claim.expect("a published form runs on a claim");
-        let (gradient, event) = step.mechanism.publish(sum, &deviations, claim);
-        Ok(Release { gradient, event, unprotected })
+        let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 }
 

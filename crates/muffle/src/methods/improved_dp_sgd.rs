@@ -1,6 +1,6 @@
 //! DP-SGD with a threshold that shrinks, and momentum.
 
-use super::{Entry, Mode, Verdict, dp_sgd};
+use super::{Claim, Entry, Mode, Verdict, dp_sgd};
 
 pub static ENTRY: Entry = Entry {
     name: "improved-dp-sgd",
@@ -14,6 +14,10 @@ pub static ENTRY: Entry = Entry {
     guarantee: "the schedule is fixed in advance, so the multiplier is σ at every step, whatever the threshold",
     breaks: "",
     parameters: &[],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[
         "clip_schedule={kind=\"polynomial\",initial=1.0,end=0.1,power=1.0,period=30}",
         "optimizer={kind=\"sgd\",momentum=0.9}",

@@ -25,18 +25,21 @@ mod quantile_clip;
 mod relevance_noise;
 mod tempered_sigmoid;
 
-pub use entry::{Entry, Parameter, Verdict};
+pub use dp_sgd::ENTRY as REFERENCE;
+pub use entry::{Claim, Entry, Parameter, Verdict};
 pub use parameters::Parameters;
 
-use crate::mechanism::{Mechanism, Released, Unprotected};
-use crate::noise::Key;
-use crate::train::choices::{ClipRule, SamplerChoice};
+use crate::clip::ClipRule;
+use crate::ledger::Receipt;
+use crate::mechanism::Noise;
+use crate::mechanism::{Gradients, Mechanism, Released, Unprotected};
+use crate::sampler::SamplerChoice;
 use crate::{State, StateError};
 use muffle_accounting::moments::Moments;
 use muffle_accounting::reshuffling::Reshuffling;
-use muffle_accounting::{Accountant, Event};
+use muffle_accounting::{Accountant, Adjacency, Event};
 use muffle_nn::model_file::nearest::nearest;
-use muffle_nn::{Engine, Examples, Loss, Network, Purpose};
+use muffle_nn::{Examples, Network, Purpose};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -63,32 +66,34 @@ impl Mode {
 
 /// What a method has to work with in one step.
 pub struct Step<'a, 's> {
-    /// Makes gradients.
-    pub engine: &'a mut Engine,
+    /// The gradients of the sampled records.
+    pub gradients: Gradients<'a, 's>,
     /// Draws the noise.
-    pub mechanism: &'s mut Mechanism,
-    /// Where the network is.
-    pub parameters: &'s [f32],
-    /// The sampled records.
-    pub examples: &'s dyn Examples,
-    /// What training makes small.
-    pub loss: Loss,
-    /// For layers that draw random numbers.
-    pub seed: u64,
+    pub mechanism: &'s Mechanism,
+    /// What was paid for: the method's [`event`](Method::event), or the claim of a form whose privacy is only claimed.
+    pub receipt: Receipt,
     /// Standard deviation of the noise over the threshold.
     pub noise_multiplier: f64,
     /// Factor on all thresholds, fixed in advance.
     pub clip_factor: f64,
-    /// What is written in the ledger for a form whose privacy is only claimed.
-    pub claim: Option<Event>,
+}
+
+/// What a method learns from before the first step.
+pub struct Preparation<'s> {
+    /// The first parameters.
+    pub parameters: &'s [f32],
+    /// All records that are trained on.
+    pub examples: &'s dyn Examples,
+    /// Draws the noise.
+    pub mechanism: &'s Mechanism,
+    /// What was paid for.
+    pub receipt: Receipt,
 }
 
 /// What a step gave.
 pub struct Release<'a> {
     /// Free to use.
     pub gradient: Released<'a>,
-    /// What it cost, before sampling.
-    pub event: Event,
     /// For the holder of the records only.
     pub unprotected: Unprotected,
 }
@@ -108,8 +113,7 @@ pub trait Method {
     /// Takes one step up to the released gradient, and learns from it what the next step needs.
     ///
     /// # Guarantee
-    /// The event returned is the one that [`event`](Method::event) promised, and the release is what that event says; a
-    /// published form that is not proved returns the step's claim.
+    /// The release is what the step's receipt was paid for; a published form that is not proved publishes its claim.
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>>;
 
     /// What a form that is not proved is priced by in its paper.
@@ -128,15 +132,9 @@ pub trait Method {
     /// Learns it, at the first parameters. A method that has not been prepared works without what it would have learned.
     ///
     /// # Guarantee
-    /// The event returned is the one that [`preparation`](Method::preparation) promised, and the release is what that event
-    /// says. The noise comes from the key's stream for relevance.
-    fn prepare(
-        &mut self,
-        _parameters: &[f32],
-        _records: &dyn Examples,
-        _key: &Key,
-    ) -> muffle_nn::Result<Option<Event>> {
-        Ok(None)
+    /// The release is what the receipt was paid for: the event of [`preparation`](Method::preparation).
+    fn prepare(&mut self, _preparation: Preparation) -> muffle_nn::Result<()> {
+        Ok(())
     }
 
     /// What the engine has to do.
@@ -166,21 +164,36 @@ pub struct Blueprint<'a> {
     pub network: &'a Arc<Network>,
     /// Which form.
     pub mode: Mode,
-    /// The recipe.
-    pub recipe: &'a crate::train::Recipe,
     /// The method's own parameters.
     pub parameters: &'a Parameters,
+    /// How far one record may move the sum.
+    pub clip: &'a ClipRule,
+    /// The kind of noise.
+    pub noise: Noise,
+    /// Whether gradients are clipped and noised at all.
+    pub private: bool,
+    /// How records are drawn.
+    pub sampler: SamplerChoice,
+    /// Which data sets are neighbours.
+    pub adjacency: Adjacency,
+    /// The public divisor of every sum.
+    pub batch_size: u64,
+    /// Views of each record.
+    pub views: usize,
+    /// Number of steps, if it is known by now.
+    pub steps: Option<u64>,
+    /// The noise multiplier, if it is known by now.
+    pub noise_multiplier: Option<f64>,
+    /// Whether the noise follows a schedule.
+    pub scheduled_noise: bool,
 }
 
 impl Blueprint<'_> {
     /// The threshold C of a recipe that has one for the whole gradient.
     fn threshold(&self) -> Result<f64, String> {
-        match self.recipe.clip {
-            ClipRule::Flat { threshold } => Ok(threshold),
-            _ => Err(format!(
-                "method `{}` needs clip.kind = \"flat\": its threshold is the method's C",
-                self.recipe.method
-            )),
+        match self.clip {
+            ClipRule::Flat { threshold } => Ok(*threshold),
+            _ => Err("this method needs clip.kind = \"flat\": its threshold is the method's C".to_string()),
         }
     }
 }
@@ -219,3 +232,6 @@ pub fn find(name: &str) -> std::result::Result<&'static Entry, String> {
         format!("unknown method `{name}`{meant}; the known ones are {}", known.join(", "))
     })
 }
+
+#[cfg(test)]
+mod tests;

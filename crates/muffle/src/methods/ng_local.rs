@@ -1,7 +1,7 @@
 //! Noise on every record before the sum, with a clip on both sides.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict};
-use crate::train::choices::SamplerChoice;
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
+use crate::sampler::SamplerChoice;
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::Purpose;
 
@@ -20,15 +20,16 @@ pub static ENTRY: Entry = Entry {
     breaks: "without the first clip, as published (method noisy-gradient), no epsilon is finite; whether a record reports at \
              all is not hidden, so samples whose size is private are refused",
     parameters: &[],
+    without_privacy: false,
+    additive: false,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &["sampler=fixed-size", "adjacency=replace_one"],
     build,
 };
 
 fn build(blueprint: &Blueprint) -> BuildResult {
-    let recipe = blueprint.recipe;
-    let adjacency = recipe.adjacency.unwrap_or(recipe.sampler.usual_adjacency());
-    // The bound for Poisson samples needs the sum without a record to lie between the sums with either of two.
-    if recipe.sampler == SamplerChoice::Poisson || adjacency == Adjacency::AddRemove {
+    if blueprint.sampler == SamplerChoice::Poisson || blueprint.adjacency == Adjacency::AddRemove {
         return Err("method ng-local releases one report for each record, so their number is public: set sampler = \
                     \"fixed-size\", \"reshuffled\" or \"balls-and-bins\", and adjacency = \"replace_one\" or \"zero_out\""
             .to_string());
@@ -47,11 +48,9 @@ impl Method for NgLocal {
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let threshold = step.clip_factor * self.threshold;
-        let randomiser = step.mechanism.randomiser(threshold, step.noise_multiplier);
-        let (reports, unprotected) =
-            randomiser.reports(step.engine, step.parameters, step.examples, step.loss, step.seed)?;
-        let (gradient, event) = step.mechanism.release_reports(reports);
-        Ok(Release { gradient, event, unprotected })
+        let (gradient, unprotected) =
+            step.mechanism.report(step.gradients, threshold, step.noise_multiplier, step.receipt)?;
+        Ok(Release { gradient, unprotected })
     }
 
     fn purpose(&self) -> Purpose {

@@ -1,8 +1,8 @@
 //! Noise before the clip.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Release, Step, Verdict};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::clip::Flat;
-use crate::mechanism::{clip, visit_unbounded};
+use crate::mechanism::{Deviations, Rule};
 use muffle_accounting::Event;
 use muffle_nn::Purpose;
 
@@ -20,6 +20,10 @@ pub static ENTRY: Entry = Entry {
     breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
              there is: no epsilon is finite, and the paper proves none",
     parameters: &[],
+    without_privacy: false,
+    additive: false,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build,
 };
@@ -28,7 +32,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     let threshold = blueprint.threshold()?;
     Ok(match blueprint.mode {
         Mode::Sound => Box::new(NoisyGradient { threshold }),
-        Mode::AsPublished if blueprint.recipe.augmentation.views > 1 => {
+        Mode::AsPublished if blueprint.views > 1 => {
             return Err("method noisy-gradient as published noises every example: use one view".to_string());
         }
         Mode::AsPublished => Box::new(Published { threshold }),
@@ -47,14 +51,13 @@ impl Method for NoisyGradient {
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let threshold = step.clip_factor * self.threshold;
-        let (clipped, unprotected) =
-            clip(step.engine, step.parameters, step.examples, step.loss, step.seed, &Flat::new(threshold))?;
-        let (mut gradient, event) = step.mechanism.release(clipped, step.noise_multiplier);
+        let (bounded, unprotected) = step.gradients.bounded(Rule::Norms(&Flat::new(threshold)))?;
+        let mut gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
         let norm = gradient.gradient().iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
         if norm > threshold {
             gradient.scale((threshold / norm) as f32);
         }
-        Ok(Release { gradient, event, unprotected })
+        Ok(Release { gradient, unprotected })
     }
 }
 
@@ -71,19 +74,17 @@ impl Method for Published {
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let threshold = step.clip_factor * self.threshold;
         let deviation = (step.noise_multiplier * threshold) as f32;
-        let noise = step.mechanism.published_noise();
+        let noise = step.mechanism.published_noise(&step.receipt);
         let perturb = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
             noise.add(example as u64 * gradient.len() as u64, deviation, gradient);
             let norm = gradient.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
             let factor = if norm > threshold { (threshold / norm) as f32 } else { 1.0 };
             sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += factor * *value);
         };
-        let (sum, unprotected) =
-            visit_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &perturb)?;
+        let (sum, unprotected) = step.gradients.visited(&perturb)?;
         let silent = vec![0.0; sum.tensors()];
-        let claim = step.claim.expect("a published form runs on a claim");
-        let (gradient, event) = step.mechanism.publish(sum, &silent, claim);
-        Ok(Release { gradient, event, unprotected })
+        let gradient = step.mechanism.publish(sum, &Deviations::Tensors(silent), step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 
     fn purpose(&self) -> Purpose {

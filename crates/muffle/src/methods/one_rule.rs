@@ -2,7 +2,7 @@
 
 use super::{BuildResult, Method, Release, Step};
 use crate::clip::Clip;
-use crate::mechanism::clip;
+use crate::mechanism;
 use muffle_accounting::Event;
 
 /// Makes the rule for a factor on its thresholds.
@@ -26,9 +26,8 @@ impl Method for OneRule {
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let rule = (self.rule)(step.clip_factor);
-        let (clipped, unprotected) =
-            clip(step.engine, step.parameters, step.examples, step.loss, step.seed, &*rule)?;
-        let (gradient, event) = step.mechanism.release(clipped, step.noise_multiplier);
-        Ok(Release { gradient, event, unprotected })
+        let (bounded, unprotected) = step.gradients.bounded(mechanism::Rule::Norms(&*rule))?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 }

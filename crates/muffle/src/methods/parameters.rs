@@ -2,12 +2,15 @@
 
 use super::entry::Entry;
 use muffle_nn::model_file::nearest::nearest;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every parameter of a method with its value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Parameters {
     values: BTreeMap<&'static str, f64>,
+    /// Those that were asked for, so that a row cannot declare one that nobody reads.
+    read: RefCell<BTreeSet<&'static str>>,
 }
 
 impl Parameters {
@@ -35,7 +38,7 @@ impl Parameters {
             }
             values.insert(known.name, *value);
         }
-        Ok(Parameters { values })
+        Ok(Parameters { values, read: RefCell::default() })
     }
 
     /// The value of a parameter.
@@ -43,7 +46,15 @@ impl Parameters {
     /// # Panics
     /// If the method's row does not have it.
     pub fn get(&self, name: &str) -> f64 {
-        *self.values.get(name).unwrap_or_else(|| panic!("the table has no parameter `{name}`"))
+        let found = self.values.get_key_value(name);
+        let (name, value) = found.unwrap_or_else(|| panic!("the table has no parameter `{name}`"));
+        self.read.borrow_mut().insert(name);
+        *value
+    }
+
+    /// The parameters that were asked for.
+    pub fn read(&self) -> Vec<&'static str> {
+        self.read.borrow().iter().copied().collect()
     }
 
     /// The value of a parameter that has to be positive.

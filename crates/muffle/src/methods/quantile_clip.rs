@@ -1,9 +1,9 @@
 //! Thresholds that follow a quantile of the gradient norms.
 
 use super::adaptive_threshold::AdaptiveThreshold;
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::{Clip, Flat, PerLayer};
-use crate::mechanism::{Count, clip_and_count, share_of_sum, weigh_unbounded};
+use crate::mechanism::{Count, Deviations, share_of_sum};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -33,6 +33,10 @@ pub static ENTRY: Entry = Entry {
         Parameter { name: "count_noise", default: 0.05, meaning: "σ_b as a share of the batch size; 1/20" },
         Parameter { name: "per_layer", default: 0.0, meaning: "1 for a threshold for each tensor" },
     ],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build,
 };
@@ -49,14 +53,14 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     if blueprint.mode == Mode::AsPublished {
         return Ok(Box::new(Published { quantile, per_layer: tensors > 1 }));
     }
-    let deviation = parameters.positive("count_noise")? * blueprint.recipe.batch_size as f64;
+    let deviation = parameters.positive("count_noise")? * blueprint.batch_size as f64;
     let method = QuantileClip {
         thresholds: vec![threshold; tensors],
         quantile,
         deviation,
-        batch_size: blueprint.recipe.batch_size as f64,
+        batch_size: blueprint.batch_size as f64,
     };
-    if let Some(noise) = blueprint.recipe.noise_multiplier {
+    if let Some(noise) = blueprint.noise_multiplier {
         method.check(noise)?;
     }
     Ok(Box::new(method))
@@ -117,22 +121,19 @@ impl Method for QuantileClip {
                 *number = if square <= threshold * threshold { 1 } else { -1 };
             }
         };
-        let count = Count { width: self.thresholds.len(), unit: 0.5, bound: self.bound(), of: &within };
-        let (clipped, counted, unprotected) = clip_and_count(
-            step.engine,
-            step.parameters,
-            step.examples,
-            step.loss,
-            step.seed,
-            &*rule,
-            &count,
-        )?;
-        let (gradient, counts, event) =
-            step.mechanism.release_with_counts(clipped, counted, step.noise_multiplier, self.deviation);
-        for (threshold, count) in self.thresholds.iter_mut().zip(counts) {
+        let count = Count {
+            width: self.thresholds.len(),
+            unit: 0.5,
+            bound: self.bound(),
+            deviation: self.deviation,
+            of: &within,
+        };
+        let (bounded, unprotected) = step.gradients.bounded_and_counted(&*rule, &count)?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        for (threshold, count) in self.thresholds.iter_mut().zip(gradient.counts()) {
             threshold.follow(0.5 + count / self.batch_size - self.quantile);
         }
-        Ok(Release { gradient, event, unprotected })
+        Ok(Release { gradient, unprotected })
     }
 
     fn state(&self) -> State {
@@ -159,14 +160,13 @@ impl Method for Published {
         Event::gaussian(noise_multiplier)
     }
 
-    fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+    fn release<'a>(&mut self, mut step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let norms = Mutex::new(Vec::new());
         let look = |squared_norms: &[f32], factors: &mut [f32]| {
             norms.lock().expect("no call panics").push(squared_norms.iter().sum::<f32>().sqrt());
             factors.fill(0.0);
         };
-        let (_, unprotected) =
-            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &look)?;
+        let (_, unprotected) = step.gradients.again().weighed(&look)?;
         let mut norms = norms.into_inner().expect("no call panics");
         norms.sort_by(f32::total_cmp);
         let place = (self.quantile * norms.len() as f64) as usize;
@@ -184,12 +184,10 @@ impl Method for Published {
                 *factor = if own > limit { limit / own } else { 1.0 };
             }
         };
-        let (sum, _) =
-            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &clip)?;
+        let (sum, _) = step.gradients.weighed(&clip)?;
         let tensors = sum.tensors();
         let deviations = vec![step.noise_multiplier as f32 * threshold; tensors];
-        let claim = step.claim.expect("a published form runs on a claim");
-        let (gradient, event) = step.mechanism.publish(sum, &deviations, claim);
-        Ok(Release { gradient, event, unprotected })
+        let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 }

@@ -1,15 +1,16 @@
 //! Less noise on the neurons that matter.
 
-use super::{Blueprint, BuildResult, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{
+    Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Preparation, Release, Step, Verdict,
+};
 use crate::clip::factor;
-use crate::mechanism::{clip_in_units, weigh_unbounded};
-use crate::noise::Key;
+use crate::mechanism::{Deviations, Gradients, Rule};
 use crate::relevance::{self, Of};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
+use muffle_nn::Purpose;
 use muffle_nn::relevance::Propagation;
-use muffle_nn::{Examples, Purpose};
 
 pub static ENTRY: Entry = Entry {
     name: "relevance-noise",
@@ -43,12 +44,16 @@ pub static ENTRY: Entry = Entry {
             meaning: "the least R over the mean: no deviation is above √(1 + 1/floor) times σC",
         },
     ],
+    without_privacy: false,
+    additive: true,
+    needs_classes: true,
+    claim: Claim::Step,
     settings: &[],
     build,
 };
 
 fn build(blueprint: &Blueprint) -> BuildResult {
-    let (parameters, recipe) = (blueprint.parameters, blueprint.recipe);
+    let parameters = blueprint.parameters;
     let stabiliser = parameters.get("stabiliser") as f32;
     let propagation = Propagation::new(blueprint.network.clone(), stabiliser)
         .map_err(|error| format!("method relevance-noise: {error}"))?;
@@ -60,10 +65,9 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     if !(1e-6..=1e6).contains(&epsilon) {
         return Err(format!("parameters.relevance_epsilon = {epsilon} is outside [1e-6, 1e6]"));
     }
-    let adjacency = recipe.adjacency.unwrap_or(recipe.sampler.usual_adjacency());
     Ok(Box::new(RelevanceNoise {
         shares: vec![1.0; propagation.neurons().count()],
-        noise_multiplier: relevance::noise_multiplier(epsilon, adjacency),
+        noise_multiplier: relevance::noise_multiplier(epsilon, blueprint.adjacency),
         propagation,
         threshold,
         floor,
@@ -107,34 +111,22 @@ impl Method for RelevanceNoise {
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-        let Step { engine, mechanism, parameters, examples, loss, seed, .. } = step;
         let (units, threshold) = (units(&self.shares, &self.propagation), step.clip_factor * self.threshold);
-        let (clipped, unprotected) =
-            clip_in_units(engine, parameters, examples, loss, seed, units, threshold)?;
-        let (gradient, event) = mechanism.release_in_units(clipped, step.noise_multiplier);
-        Ok(Release { gradient, event, unprotected })
+        let (bounded, unprotected) = step.gradients.bounded(Rule::Units { units, threshold })?;
+        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 
     fn preparation(&self) -> Option<Event> {
         Some(Event::laplace(self.noise_multiplier))
     }
 
-    fn prepare(
-        &mut self,
-        parameters: &[f32],
-        records: &dyn Examples,
-        key: &Key,
-    ) -> muffle_nn::Result<Option<Event>> {
-        let (relevance, event) = relevance::release(
-            &self.propagation,
-            parameters,
-            records,
-            Of::Neurons,
-            self.noise_multiplier,
-            key,
-        )?;
+    fn prepare(&mut self, preparation: Preparation) -> muffle_nn::Result<()> {
+        let Preparation { parameters, examples, mechanism, receipt } = preparation;
+        let sum = relevance::bounded(&self.propagation, parameters, examples, Of::Neurons)?;
+        let (relevance, _) = mechanism.answer(sum, self.noise_multiplier, receipt);
         self.shares = shares(&relevance, self.floor);
-        Ok(Some(event))
+        Ok(())
     }
 
     fn purpose(&self) -> Purpose {
@@ -164,19 +156,20 @@ impl Method for Published {
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let threshold = step.clip_factor * self.threshold;
-        let relevance = relevance::sum(&self.propagation, step.parameters, step.examples, Of::Neurons)?;
+        let relevance = {
+            let Gradients { parameters, examples, .. } = &step.gradients;
+            relevance::sum(&self.propagation, parameters, *examples, Of::Neurons)?
+        };
         let units = units(&shares(&relevance, self.floor), &self.propagation);
         let clip = |squared_norms: &[f32], factors: &mut [f32]| {
             let square = squared_norms.iter().map(|norm| f64::from(*norm)).sum();
             factors.fill(factor(square, threshold));
         };
-        let (sum, unprotected) =
-            weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, &clip)?;
+        let (sum, unprotected) = step.gradients.weighed(&clip)?;
         let scale = (step.noise_multiplier * threshold) as f32;
         let deviations = units.iter().map(|unit| scale * unit).collect();
-        let claim = step.claim.expect("a published form runs on a claim");
-        let (gradient, event) = step.mechanism.publish_by_coordinate(sum, deviations, claim);
-        Ok(Release { gradient, event, unprotected })
+        let gradient = step.mechanism.publish(sum, &Deviations::Coordinates(deviations), step.receipt);
+        Ok(Release { gradient, unprotected })
     }
 }
 

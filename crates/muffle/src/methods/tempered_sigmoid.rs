@@ -1,6 +1,6 @@
 //! DP-SGD with bounded activations.
 
-use super::{Entry, Mode, Verdict, dp_sgd};
+use super::{Claim, Entry, Mode, Verdict, dp_sgd};
 
 pub static ENTRY: Entry = Entry {
     name: "tempered-sigmoid",
@@ -14,6 +14,10 @@ pub static ENTRY: Entry = Entry {
     guarantee: "that of dp-sgd: only the architecture differs, and it is fixed in advance",
     breaks: "",
     parameters: &[],
+    without_privacy: false,
+    additive: true,
+    needs_classes: false,
+    claim: Claim::Step,
     settings: &[],
     build: dp_sgd::build,
 };

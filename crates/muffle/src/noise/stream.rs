@@ -25,6 +25,8 @@ pub enum Purpose {
     RelevanceNoise = 7,
     /// The noise on counts of validation records between two steps.
     ValidationNoise = 8,
+    /// The noise on whatever else is released, by name and number.
+    Release = 9,
 }
 
 /// One of 2⁶⁴ streams under a key: a purpose and a step.

@@ -1,10 +1,8 @@
 //! Loops over parameters, gradient and memory, on all threads.
 
+use crate::chunk::CHUNK;
 use crate::mechanism::Released;
 use rayon::prelude::*;
-
-/// Values a thread works on at a time.
-pub(crate) const CHUNK: usize = 1 << 14;
 
 /// Calls `update(parameter, gradient)` for every parameter.
 pub(crate) fn for_each(parameters: &mut [f32], released: &Released, update: impl Fn(&mut f32, f32) + Sync) {

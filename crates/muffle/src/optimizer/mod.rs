@@ -2,12 +2,14 @@
 
 mod adagrad;
 mod adam;
+mod choice;
 pub(crate) mod chunks;
 mod rms_prop;
 mod sgd;
 
 pub use adagrad::AdaGrad;
 pub use adam::Adam;
+pub use choice::OptimizerChoice;
 pub use rms_prop::RmsProp;
 pub use sgd::Sgd;
 

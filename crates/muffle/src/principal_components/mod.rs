@@ -2,24 +2,27 @@
 //!
 //! ```
 //! use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
-//! use muffle::{noise::Key, principal_components};
+//! use muffle::ledger::{Access, Ledger};
+//! use muffle::{mechanism::Mechanism, noise::Key, principal_components};
+//! use muffle_accounting::Event;
 //! use muffle_nn::Shape;
 //!
-//! # let split = || Split { records: Records::Floats(vec![3.0, 4.0, 0.1, 6.0, 8.0, 0.0]), labels: vec![0, 1] };
+//! # let split = || Split::classified(Records::Floats(vec![3.0, 4.0, 0.1, 6.0, 8.0, 0.0]), vec![0, 1]);
 //! # let classes = vec!["left".to_string(), "right".to_string()];
 //! # let scaling = Scaling::identity("as measured");
 //! # let dataset = Dataset::new("points", Shape::Vector(3), classes, scaling, Visibility::Public, split(), split())?;
-//! let key = Key::from_seed(1); // a real run takes Key::from_entropy()
-//! let (projection, event) = principal_components::release(&dataset.train(), 2, 16.0, &key)?;
+//! let mechanism = Mechanism::new(Key::from_seed(1), 1.0); // a real run takes Key::from_entropy()
+//! let access = Access::all(principal_components::PURPOSE, 0, Event::gaussian(16.0));
+//! let receipt = Ledger::in_memory().pay_one(access)?; // a real run takes Ledger::open
+//! let projection = principal_components::release(&dataset.train(), 2, 16.0, &mechanism, receipt)?;
 //! let smaller = projection.apply(&dataset)?;
 //! assert_eq!(smaller.input(), Shape::Vector(2));
-//! assert_eq!(event, muffle_accounting::Event::gaussian(16.0));
-//! # Ok::<(), muffle::data::DataError>(())
+//! # Ok::<(), muffle::Error>(())
 //! ```
 
-mod noisy;
 mod projection;
 mod second_moments;
+mod triangle;
 mod unit;
 
 #[cfg(test)]
@@ -28,10 +31,13 @@ mod tests;
 pub use projection::Projection;
 
 use crate::data::{DataError, Result, View};
-use crate::mechanism;
-use crate::noise::Key;
-use muffle_accounting::Event;
+use crate::ledger::{Purpose, Receipt};
+use crate::mechanism::{BoundedVector, Mechanism};
+use crate::noise;
 use nalgebra::SymmetricEigen;
+
+/// What the ledger calls it.
+pub const PURPOSE: Purpose = Purpose::with_noise("principal_components", noise::Purpose::StatisticNoise);
 
 /// Most features of a record: the work grows with their cube, and 4,096 already take minutes.
 const MAXIMUM_INPUTS: usize = 4096;
@@ -39,8 +45,7 @@ const MAXIMUM_INPUTS: usize = 4096;
 /// The directions along which the records, each scaled to unit length, extend the most.
 ///
 /// The matrix XᵀX of the unit records gets symmetric Gaussian noise of standard deviation `noise_multiplier` on every
-/// entry of its upper triangle, the diagonal included; its `dimensions` leading eigenvectors are the components. The noise
-/// comes from the key's stream for statistics at step 0, which must serve no other release.
+/// entry of its upper triangle, the diagonal included; its `dimensions` leading eigenvectors are the components.
 ///
 /// # Source
 /// Dwork, Talwar, Thakurta, Zhang 2014, "Analyze Gauss: optimal bounds for privacy-preserving principal component analysis",
@@ -48,8 +53,8 @@ const MAXIMUM_INPUTS: usize = 4096;
 ///
 /// # Guarantee
 /// One Gaussian mechanism of sensitivity 1 with the given noise multiplier over all records (a sampling rate of one), under
-/// addition or removal of a record; the event says so. A multiplier of zero adds nothing, and its event is
-/// [`Event::NonPrivate`].
+/// addition or removal of a record; the receipt is for that. A multiplier of zero adds nothing, and its receipt is one for
+/// [`Event::NonPrivate`](muffle_accounting::Event::NonPrivate).
 ///
 /// For: a record x of length at most 1 contributes xxᵀ, whose Frobenius norm is ‖x‖² ≤ 1. The matrix is symmetric, so its
 /// upper triangle says all there is to say, and that triangle moves by at most 1 in L2 norm, being part of the matrix. Noise
@@ -60,12 +65,14 @@ pub fn release(
     view: &View,
     dimensions: usize,
     noise_multiplier: f64,
-    key: &Key,
-) -> Result<(Projection, Event)> {
+    mechanism: &Mechanism,
+    receipt: Receipt,
+) -> Result<Projection> {
     let inputs = view.dataset().input().len();
     check(view, dimensions, noise_multiplier)?;
-    let matrix = noisy::add(second_moments::of(view, inputs), noise_multiplier, key);
-    let eigen = SymmetricEigen::new(matrix);
+    let triangle = BoundedVector::l2(triangle::of(&second_moments::of(view, inputs)), 1.0);
+    let (noisy, _) = mechanism.answer(triangle, noise_multiplier, receipt);
+    let eigen = SymmetricEigen::new(triangle::mirrored(&noisy, inputs));
     let mut order: Vec<usize> = (0..inputs).collect();
     order.sort_by(|&left, &right| eigen.eigenvalues[right].total_cmp(&eigen.eigenvalues[left]));
     let mut components = Vec::with_capacity(dimensions * inputs);
@@ -75,8 +82,7 @@ pub fn release(
         let sign = vector[vector.icamax()].signum();
         components.extend(vector.iter().map(|value| (sign * value) as f32));
     }
-    let projection = Projection::from_components(dimensions, components)?;
-    Ok((projection, mechanism::event(noise_multiplier, Event::gaussian)))
+    Projection::from_components(dimensions, components)
 }
 
 fn check(view: &View, dimensions: usize, noise_multiplier: f64) -> Result<()> {

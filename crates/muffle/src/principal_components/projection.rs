@@ -72,10 +72,10 @@ impl Projection {
             self.dimensions
         );
         let scaling = Scaling::times((self.dimensions as f64).sqrt(), &about);
-        Dataset::new(
+        Dataset::with_task(
             dataset.name(),
             Shape::Vector(self.dimensions),
-            dataset.classes().to_vec(),
+            dataset.task().clone(),
             scaling,
             dataset.visibility(),
             self.project(&dataset.train()),
@@ -98,6 +98,6 @@ impl Projection {
                 product(records, components.transposed(), false, projected, self.dimensions);
             },
         );
-        Split { records: Records::Floats(projected), labels: view.split().labels.clone() }
+        Split { records: Records::Floats(projected), targets: view.split().targets.clone() }
     }
 }

@@ -1,12 +1,15 @@
 use super::*;
 use crate::data::{Dataset, Records, Scaling, Split, Visibility};
+use crate::ledger::{Access, Ledger};
+use crate::noise::Key;
+use muffle_accounting::Event;
 use muffle_nn::Shape;
 use nalgebra::DMatrix;
 
 /// Records of both splits.
 fn dataset(inputs: usize, scaling: Scaling, records: Vec<f32>) -> Dataset {
     let labels = vec![1; records.len() / inputs];
-    let split = Split { records: Records::Floats(records), labels };
+    let split = Split::classified(Records::Floats(records), labels);
     let classes = vec!["no".to_string(), "yes".to_string()];
     let (name, shape, visibility) = ("points", Shape::Vector(inputs), Visibility::Private);
     Dataset::new(name, shape, classes, scaling, visibility, split.clone(), split).unwrap()
@@ -21,10 +24,29 @@ fn several(inputs: usize, count: usize) -> Vec<f32> {
     (0..inputs * count).map(|index| (index * index % 37) as f32 - 15.5 + (index % 11) as f32 / 7.0).collect()
 }
 
+/// A receipt for noise of this multiplier.
+fn receipt(noise_multiplier: f64) -> Receipt {
+    let event = if noise_multiplier == 0.0 { Event::NonPrivate } else { Event::gaussian(noise_multiplier) };
+    Ledger::in_memory().pay_one(Access::all(PURPOSE, 0, event)).unwrap()
+}
+
+fn components(view: &View, dimensions: usize, noise_multiplier: f64, seed: u64) -> Result<Projection> {
+    let mechanism = Mechanism::new(Key::from_seed(seed), 1.0);
+    release(view, dimensions, noise_multiplier, &mechanism, receipt(noise_multiplier))
+}
+
+/// A symmetric matrix with noise.
+fn noisy(matrix: &DMatrix<f64>, standard_deviation: f64, seed: u64) -> DMatrix<f64> {
+    let vector = BoundedVector::l2(triangle::of(matrix), 1.0);
+    let mechanism = Mechanism::new(Key::from_seed(seed), 1.0);
+    let (noisy, _) = mechanism.answer(vector, standard_deviation, receipt(standard_deviation));
+    triangle::mirrored(&noisy, matrix.nrows())
+}
+
 /// The matrix that is released, with its noise.
 fn matrix(view: &View, standard_deviation: f64) -> DMatrix<f64> {
     let inputs = view.dataset().input().len();
-    noisy::add(second_moments::of(view, inputs), standard_deviation, &Key::from_seed(5))
+    noisy(&second_moments::of(view, inputs), standard_deviation, 5)
 }
 
 /// (3, 4) and (-8, 6) at right angles, the first twice, in any lengths: XᵀX = 2aaᵀ + bbᵀ with a = (0.6, 0.8) and
@@ -39,14 +61,13 @@ fn without_noise_the_components_are_those_worked_out_by_hand() {
             assert!((found[(row, column)] - value).abs() < 1e-4, "{found}");
         }
     }
-    let (projection, event) = release(&dataset.train(), 2, 0.0, &Key::from_seed(5)).unwrap();
-    assert_eq!(event, Event::NonPrivate);
+    let projection = components(&dataset.train(), 2, 0.0, 5).unwrap();
     let expected = [0.6, 0.8, 0.8, -0.6];
     for (value, expected) in projection.components().iter().zip(expected) {
         assert!((value - expected).abs() < 1e-6, "{:?}", projection.components());
     }
 
-    let (projection, _) = release(&dataset.train(), 1, 0.0, &Key::from_seed(5)).unwrap();
+    let projection = components(&dataset.train(), 1, 0.0, 5).unwrap();
     assert_eq!((projection.inputs(), projection.dimensions()), (2, 1));
     let smaller = projection.apply(&dataset).unwrap();
     assert_eq!(
@@ -55,7 +76,7 @@ fn without_noise_the_components_are_those_worked_out_by_hand() {
     );
     assert!(smaller.scaling().about().contains("as is") && smaller.scaling().about().contains("unit length"));
     for view in [smaller.train(), smaller.test()] {
-        assert_eq!(view.split().labels, [1; 4]);
+        assert_eq!(view.split().labels(), [1; 4]);
         let Records::Floats(values) = &view.split().records else { panic!("floats") };
         for (value, expected) in values.iter().zip([1.0, 0.0, 1.0, 0.0]) {
             assert!((value - expected).abs() < 2e-5, "{values:?}");
@@ -87,7 +108,7 @@ fn noise_has_the_same_scale_on_and_off_the_diagonal() {
     let (inputs, deviation) = (60, 3.0);
     let (mut diagonal, mut beside, mut draws) = (0.0, 0.0, 0.0);
     for seed in 0..100 {
-        let noise = noisy::add(DMatrix::zeros(inputs, inputs), deviation, &Key::from_seed(seed));
+        let noise = noisy(&DMatrix::zeros(inputs, inputs), deviation, seed);
         assert_eq!(noise, noise.transpose());
         for column in 0..inputs {
             diagonal += noise[(column, column)].powi(2);
@@ -145,20 +166,16 @@ fn a_record_that_is_not_finite_contributes_nothing() {
     let found = matrix(&whole.train(), 2.0);
     assert_eq!(found, matrix(&clean.train(), 2.0));
     assert!(found.iter().all(|value| value.is_finite()));
-    let (projection, _) = release(&whole.train(), 2, 2.0, &Key::from_seed(5)).unwrap();
+    let projection = components(&whole.train(), 2, 2.0, 5).unwrap();
     let projected = projection.apply(&whole).unwrap();
     let Records::Floats(values) = &projected.train().split().records else { panic!("floats") };
     assert_eq!(values[2..4], [0.0, 0.0]);
 }
 
 #[test]
-fn the_event_is_one_gaussian_and_the_key_decides_the_noise() {
+fn a_receipt_for_one_gaussian_is_enough_and_the_key_decides_the_noise() {
     let dataset = dataset(6, as_is(), several(6, 50));
-    let components = |seed: u64| {
-        let (projection, event) = release(&dataset.train(), 3, 1.5, &Key::from_seed(seed)).unwrap();
-        assert_eq!(event, Event::gaussian(1.5));
-        projection
-    };
+    let components = |seed: u64| components(&dataset.train(), 3, 1.5, seed).unwrap();
     assert_eq!(components(1), components(1));
     assert_ne!(components(1), components(2));
     let rows: Vec<_> = components(1).components().chunks(6).map(<[f32]>::to_vec).collect();
@@ -172,7 +189,7 @@ fn the_event_is_one_gaussian_and_the_key_decides_the_noise() {
 #[test]
 fn saved_components_project_as_before() {
     let dataset = dataset(6, as_is(), several(6, 50));
-    let (projection, _) = release(&dataset.train(), 2, 1.0, &Key::from_seed(3)).unwrap();
+    let projection = components(&dataset.train(), 2, 1.0, 3).unwrap();
     let restored = Projection::from_components(2, projection.components().to_vec()).unwrap();
     assert_eq!(restored, projection);
     let features = |projection: &Projection| projection.apply(&dataset).unwrap().test().split().clone();
@@ -183,7 +200,7 @@ fn saved_components_project_as_before() {
 fn what_cannot_be_done_is_refused_with_the_remedy() {
     let points = dataset(3, as_is(), several(3, 4));
     let refusal = |dimensions: usize, noise_multiplier: f64| {
-        let found = release(&points.train(), dimensions, noise_multiplier, &Key::from_seed(0));
+        let found = components(&points.train(), dimensions, noise_multiplier, 0);
         found.expect_err("a refusal").to_string()
     };
     assert!(refusal(0, 1.0).contains("ask for 1 to 3"));
@@ -192,7 +209,7 @@ fn what_cannot_be_done_is_refused_with_the_remedy() {
         assert!(refusal(2, noise_multiplier).contains("positive number"), "{noise_multiplier}");
     }
     let wide = dataset(4097, as_is(), vec![1.0; 4097]);
-    let found = release(&wide.train(), 2, 1.0, &Key::from_seed(0));
+    let found = components(&wide.train(), 2, 1.0, 0);
     assert!(found.unwrap_err().to_string().contains("4097"));
     for (dimensions, components) in [(0, vec![1.0]), (2, vec![1.0; 3]), (1, vec![]), (1, vec![f32::NAN])] {
         assert!(Projection::from_components(dimensions, components).is_err());

@@ -6,9 +6,8 @@
 mod tests;
 mod unit;
 
-use crate::mechanism;
-use crate::noise::{Key, LaplaceNoise, Purpose, Stream, coarsen};
-use muffle_accounting::{Adjacency, Event};
+use crate::mechanism::BoundedVector;
+use muffle_accounting::Adjacency;
 use muffle_nn::relevance::{Propagation, Relevance};
 use muffle_nn::{Examples, Result};
 
@@ -60,41 +59,20 @@ pub fn sum(
     Ok(sum)
 }
 
-/// The sum of relevances with Laplace noise of scale `noise_multiplier` on every coordinate.
-///
-/// The noise comes from the key's stream for relevance at step 0, which must serve no other release.
-///
-/// # Source
-/// Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis", on relevances of
-/// bounded L1 norm.
+/// [`sum()`] for a release with Laplace noise.
 ///
 /// # Guarantee
-/// One Laplace mechanism with the given noise multiplier over all records (a sampling rate of one): see [`sum()`]; the event
-/// says so. A multiplier of zero adds nothing, and its event is [`Event::NonPrivate`].
-///
-/// # Panics
-/// If the multiplier is negative, not finite, or lost in single precision.
-pub fn release(
+/// One record changes the numbers by at most 1 in L1 norm.
+pub fn bounded(
     propagation: &Propagation,
     parameters: &[f32],
     records: &dyn Examples,
     of: Of,
-    noise_multiplier: f64,
-    key: &Key,
-) -> Result<(Vec<f64>, Event)> {
-    let scale = noise_multiplier as f32;
-    assert!(
-        scale.is_normal() && scale > 0.0 || noise_multiplier == 0.0,
-        "a noise multiplier of {noise_multiplier} is no scale of noise"
-    );
-    let sum = sum(propagation, parameters, records, of)?;
-    let mut noise = vec![0.0f32; sum.len()];
-    LaplaceNoise::new(key, Stream::new(Purpose::RelevanceNoise, 0)).add(0, scale, &mut noise);
-    let noisy = sum.iter().zip(noise).map(|(sum, noise)| coarsen(sum + f64::from(noise), noise_multiplier));
-    Ok((noisy.collect(), mechanism::event(noise_multiplier, Event::laplace)))
+) -> Result<BoundedVector> {
+    Ok(BoundedVector::l1(sum(propagation, parameters, records, of)?, 1.0))
 }
 
-/// The noise multiplier at which a [`release`] costs `epsilon` by itself.
+/// The noise multiplier at which a release of [`bounded`] relevance costs `epsilon` by itself.
 ///
 /// # Guarantee
 /// A record that is replaced moves the sum by 2 at most, one that comes, goes or is blanked by 1; the scale of the noise is

@@ -1,6 +1,10 @@
 use super::*;
 use crate::clip::MARGIN;
-use muffle_accounting::accountant;
+use crate::ledger::{Access, Ledger};
+use crate::mechanism::Mechanism;
+use crate::noise::{Key, LaplaceNoise, Purpose, Stream};
+use crate::train::METHOD;
+use muffle_accounting::{Event, accountant};
 use muffle_nn::{Batch, ModelDescription, Target};
 use std::sync::Arc;
 
@@ -77,10 +81,14 @@ fn a_record_of_several_views_counts_once() {
 fn a_release_is_the_sum_with_laplace_noise() {
     let key = Key::from_seed(4);
     for scale in [0.0, 1.0, 20.0] {
-        let release =
-            |records: &Batch| release(&propagation(), &PARAMETERS, records, Of::Inputs, scale, &key).unwrap();
+        let promised = if scale > 0.0 { Event::laplace(scale) } else { Event::NonPrivate };
+        let release = |records: &Batch| {
+            let receipt = Ledger::in_memory().pay_one(Access::all(METHOD, 0, promised.clone())).unwrap();
+            let sum = bounded(&propagation(), &PARAMETERS, records, Of::Inputs).unwrap();
+            Mechanism::new(key.clone(), 1.0).answer(sum, scale, receipt)
+        };
         let (noisy, event) = release(&records());
-        assert_eq!(event, if scale > 0.0 { Event::laplace(scale) } else { Event::NonPrivate });
+        assert_eq!(event, promised);
         let mut noise = vec![0.0; 2];
         LaplaceNoise::new(&key, Stream::new(Purpose::RelevanceNoise, 0)).add(0, scale as f32, &mut noise);
         for ((noisy, sum), noise) in noisy.iter().zip(&sums(&records())[0]).zip(noise) {

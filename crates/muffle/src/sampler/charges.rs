@@ -11,7 +11,7 @@ use muffle_accounting::Event;
 /// # Guarantee
 /// The charges of a period together are at least the price of each of its steps: an event that differs from the one paid
 /// for is charged as an epoch of its own.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Charges {
     /// The epoch that was charged last, and how much.
     paid: Option<(u64, Event)>,

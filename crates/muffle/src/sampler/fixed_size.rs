@@ -47,6 +47,6 @@ impl Sampler for FixedSize {
     }
 
     fn amplify(&self, event: Event) -> Event {
-        event.sampled_without_replacement(self.size as f64 / self.records as f64)
+        event.fixed_size_sampled(self.size as f64 / self.records as f64)
     }
 }

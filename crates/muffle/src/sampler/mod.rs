@@ -2,6 +2,7 @@
 
 mod balls_and_bins;
 mod charges;
+mod choice;
 mod fixed_size;
 mod partition;
 mod poisson;
@@ -9,6 +10,7 @@ mod reshuffled;
 
 pub use balls_and_bins::BallsAndBins;
 pub use charges::Charges;
+pub use choice::SamplerChoice;
 pub use fixed_size::FixedSize;
 pub use poisson::Poisson;
 pub use reshuffled::Reshuffled;

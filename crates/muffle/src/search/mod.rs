@@ -4,15 +4,16 @@ mod genotype;
 
 use crate::atomic_file;
 use crate::data::Dataset;
-use crate::mechanism::Mechanism;
+use crate::error::{Error, Result};
+use crate::ledger::{self, Access, Ledger};
+use crate::mechanism::{BoundedVector, Mechanism};
 use crate::methods::Mode;
-use crate::noise::{Key, Purpose, Stream, Uniform};
-use crate::train::choices::SamplerChoice;
-use crate::train::ledger::{Access, Entry, Ledger};
+use crate::noise::{self, Key, Purpose, Stream, Uniform};
+use crate::records::PrivateRecords;
+use crate::run::{Certificate, Purse, Status, Trainer};
+use crate::sampler::SamplerChoice;
 use crate::train::validation::hold_out;
-use crate::train::{
-    Certificate, DataShape, Evaluator, ModelChoice, Plan, Recipe, Result, Session, Status, TrainError,
-};
+use crate::train::{DataShape, Evaluator, GradientTrainer, ModelChoice, Plan, Recipe, TargetShape};
 use genotype::Cell;
 use muffle_accounting::Event;
 use muffle_accounting::calibrate::{self, Target};
@@ -21,7 +22,11 @@ use muffle_nn::layers::activation::Activation;
 use muffle_nn::models::dpnas;
 use muffle_nn::{ModelDescription, Shape};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A count of held-out records that a candidate classifies correctly.
+const REWARD: ledger::Purpose = ledger::Purpose::with_noise("validation", noise::Purpose::ValidationNoise);
 
 /// How a search goes.
 #[derive(Clone, Copy, Debug)]
@@ -81,15 +86,17 @@ pub fn search(
 ) -> Result<Found> {
     let file = |name: &str| folder.join(name);
     let plans = Plans::new(recipe, settings, dataset)?;
-    std::fs::create_dir_all(folder).map_err(|error| TrainError::file(folder, error))?;
-    let mut ledger = Ledger::open(&file("ledger.jsonl"))?;
-    if !ledger.is_empty() {
-        return Err(TrainError::file(folder, "there is a search already; choose another folder"));
+    std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
+    // Nothing of a search is repeated: whatever happens is paid for.
+    let mut purse = Purse::new(Ledger::open(&file("ledger.jsonl"), false)?, None)?;
+    if !purse.ledger.entries().is_empty() {
+        return Err(Error::file(folder, "there is a search already; choose another folder"));
     }
     let (training, held_out) = hold_out(&dataset.train(), settings.share);
     let all = dataset.train().split();
     let parts = dataset.with_splits(all.select(&training), all.select(&held_out))?;
-    let key = |number: u64| match recipe.seed {
+    let judges = PrivateRecords::some(Arc::new(dataset.clone()), held_out);
+    let key = |number: u64| match recipe.run.seed {
         Some(seed) => Ok(Key::from_seed(seed.wrapping_mul(1 << 20).wrapping_add(number))),
         None => Key::from_entropy(),
     };
@@ -104,21 +111,18 @@ pub fn search(
             None => Cell::random(&mut uniform),
         };
         let plan = plans.of(&cell)?;
-        let (from, to) = (tried * plan.steps, (tried + 1) * plan.steps);
-        let events = [(Access::Steps, plan.total_cost()?), (Access::Validation, settings.reward())];
-        for (purpose, event) in events {
-            ledger.charge(Entry { purpose, from, to, event })?;
+        let mut trainer = GradientTrainer::new(&plan, &parts, key(tried + 1)?)?;
+        while trainer.step() < plan.steps {
+            purse.pay_and_do(&mut trainer, plan.steps)?;
         }
-        let mut session = Session::new(&plan, &parts, key(tried + 1)?)?;
-        while session.step() < plan.steps {
-            session.advance()?;
-        }
-        let mut evaluator = Evaluator::new(plan.network.clone(), recipe.threads)?;
-        let correct = evaluator.correct(session.result(), &parts.test())?;
-        let mechanism = Mechanism::new(own.clone(), 1.0).resumed_at(tried);
-        let (correct, event) = mechanism.release_number(correct, 1.0 / settings.reward_epsilon);
-        assert_eq!(event, settings.reward(), "a reward cost something else than was paid");
-        let accuracy = f64::from(correct) / (settings.share * plans.records as f64);
+        let receipt = purse.ledger.pay_one(Access::all(REWARD, tried, settings.reward()))?;
+        let (view, receipt) = judges.all(receipt);
+        let correct =
+            Evaluator::new(plan.network.clone(), recipe.run.threads)?.correct(trainer.result(), &view)?;
+        let count = BoundedVector::l1(vec![correct as f64], 1.0);
+        let (correct, _) =
+            Mechanism::new(own.clone(), 1.0).answer(count, 1.0 / settings.reward_epsilon, receipt);
+        let accuracy = correct[0] / (settings.share * plans.records as f64);
         tried += 1;
         let better = best.as_ref().is_none_or(|(_, highest)| accuracy > *highest);
         if better {
@@ -129,10 +133,10 @@ pub fn search(
     let (cell, accuracy) = best.expect("there is at least one candidate");
     let status = if tried == settings.candidates { Status::Finished } else { Status::Interrupted };
     let plan = plans.of(&cell)?;
-    let certificate = Certificate::new(&plan, &ledger, tried * plan.steps, status, None);
+    let certificate = Certificate::new(&plan.terms(), &purse.ledger, tried * plan.steps, status, None);
     for (name, text) in [("model.toml", plan.description.to_toml()), ("privacy.json", certificate.to_json())]
     {
-        atomic_file::write(&file(name), text).map_err(|error| TrainError::file(&file(name), error))?;
+        atomic_file::write(&file(name), text).map_err(|error| Error::file(&file(name), error))?;
     }
     Ok(Found { model: plan.description, accuracy, certificate })
 }
@@ -144,7 +148,7 @@ impl Settings {
     }
 
     fn check(&self, recipe: &Recipe) -> Result<()> {
-        let refuse = |reason: &str| Err(TrainError::Plan(reason.to_string()));
+        let refuse = |reason: &str| Err(Error::Plan(reason.to_string()));
         if self.candidates == 0 {
             return refuse("a search needs at least one candidate");
         }
@@ -157,13 +161,13 @@ impl Settings {
         if self.channels.iter().any(|channels| *channels == 0 || channels % 8 != 0) {
             return refuse("the channels of the cells have to be multiples of eight");
         }
-        let sampled = matches!(recipe.sampler, SamplerChoice::Poisson | SamplerChoice::BallsAndBins);
-        if !recipe.private || recipe.mode != Mode::Sound || !sampled {
+        let sampled = matches!(recipe.training.sampler, SamplerChoice::Poisson | SamplerChoice::BallsAndBins);
+        if !recipe.run.private || recipe.training.mode != Mode::Sound || !sampled {
             return refuse(
                 "a search needs private = true, mode = \"sound\" and sampler = \"poisson\" or \"balls-and-bins\"",
             );
         }
-        if recipe.validation.is_some() || recipe.principal_components.is_some() {
+        if recipe.training.validation.is_some() || recipe.training.principal_components.is_some() {
             return refuse("a search takes recipes without validation and principal_components");
         }
         Ok(())
@@ -183,28 +187,26 @@ impl Plans {
     /// Finds the noise with which the whole search costs the recipe's epsilon.
     fn new(recipe: &Recipe, settings: &Settings, dataset: &Dataset) -> Result<Plans> {
         settings.check(recipe)?;
-        let Some(epsilon) = recipe.epsilon else {
-            return Err(TrainError::Plan(
+        let Some(epsilon) = recipe.run.epsilon else {
+            return Err(Error::Plan(
                 "a search needs epsilon, the budget of all candidates together".to_string(),
             ));
         };
         let shape = DataShape::of(dataset);
         let Shape::Image { .. } = shape.input else {
-            return Err(TrainError::Plan(format!(
-                "cells are for images; the records have shape {}",
-                shape.input
-            )));
+            return Err(Error::Plan(format!("cells are for images; the records have shape {}", shape.input)));
         };
         let mut recipe = recipe.clone();
-        (recipe.epsilon, recipe.noise_multiplier) = (None, Some(1.0));
+        (recipe.run.epsilon, recipe.training.noise_multiplier) = (None, Some(1.0));
         let mut plans = Plans { recipe, shape, channels: settings.channels, records: 0 };
         // All candidates cost the same, so any will do.
         let any = Cell::random(&mut Uniform::new(&Key::from_seed(0), Stream::new(Purpose::Data, 0)));
         let resolved = plans.of(&any)?.recipe;
-        plans.records = resolved.records.unwrap_or_default();
-        plans.recipe.adjacency = resolved.adjacency;
+        plans.records = resolved.run.records.unwrap_or_default();
+        plans.recipe.run.adjacency = resolved.run.adjacency;
         // Candidates are trained on what is not held out.
-        plans.recipe.records = Some((plans.records as f64 * (1.0 - settings.share)).round().max(1.0) as u64);
+        plans.recipe.run.records =
+            Some((plans.records as f64 * (1.0 - settings.share)).round().max(1.0) as u64);
         let plan = plans.of(&any)?;
         let single = plan.total_cost()?;
         let total = |noise: f64| {
@@ -212,17 +214,21 @@ impl Plans {
             total.append(settings.reward().repeated(settings.candidates));
             total
         };
-        let target = Target { epsilon, delta: plans.recipe.delta, adjacency: plan.adjacency };
+        let target = Target { epsilon, delta: plans.recipe.run.delta, adjacency: plan.adjacency };
         let found = calibrate::noise_multiplier(&Pld, &target, total)?;
-        plans.recipe.noise_multiplier = Some(found.value);
+        plans.recipe.training.noise_multiplier = Some(found.value);
         Ok(plans)
     }
 
     /// The plan of one candidate.
     fn of(&self, cell: &Cell) -> Result<Plan> {
-        let (input, classes) = (self.shape.input, self.shape.classes);
+        let input = self.shape.input;
+        let TargetShape::Classes(classes) = self.shape.targets else {
+            return Err(Error::Plan("a search judges classes, and the data has none".to_string()));
+        };
         let model = dpnas::network(input, classes, &cell.genotype(), self.channels, Activation::Tanh);
-        let written = model.to_toml().parse().expect("a model file is TOML");
-        Plan::new(Recipe { model: ModelChoice::Written(written), ..self.recipe.clone() }, &self.shape)
+        let mut recipe = self.recipe.clone();
+        recipe.training.model = ModelChoice::from(&model);
+        Plan::new(recipe, &self.shape)
     }
 }

@@ -1,10 +1,11 @@
 //! Records planted in the training data to measure what a run gives away.
 
-use super::error::Result;
 use super::evaluation::Evaluator;
-use crate::audit::bounds::{OneRun, needed_guesses};
+use crate::bounds::{OneRun, needed_guesses};
 use crate::data::{Dataset, Split};
+use crate::error::Result;
 use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::run::CanaryMeasurement;
 use muffle_accounting::Adjacency;
 use serde::{Deserialize, Serialize};
 
@@ -25,23 +26,6 @@ pub struct CanaryChoice {
 
 fn confidence() -> f64 {
     0.95
-}
-
-/// What the guesses were worth.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CanaryMeasurement {
-    /// Records that were in or out by fair coins.
-    pub canaries: u64,
-    /// Coins guessed from the model.
-    pub guesses: u64,
-    /// Guesses that were right.
-    pub correct: u64,
-    /// A lower bound on epsilon.
-    pub epsilon: f64,
-    /// At this delta.
-    pub delta: f64,
-    /// With this confidence.
-    pub confidence: f64,
 }
 
 impl CanaryChoice {
@@ -122,16 +106,16 @@ impl Canaries {
         others.sort_unstable();
         let classes = dataset.classes().len();
         let mut mislabelled = |record: &usize| {
-            ((*record, uniform.wrong_class(split.labels[*record], classes)), uniform.chance(0.5))
+            ((*record, uniform.wrong_class(split.labels()[*record], classes)), uniform.chance(0.5))
         };
         let (canaries, present): (Vec<(usize, u32)>, Vec<bool>) = chosen.iter().map(&mut mislabelled).unzip();
-        let honest = others.into_iter().map(|record| (record, split.labels[record]));
+        let honest = others.into_iter().map(|record| (record, split.labels()[record]));
         let planted =
             canaries.iter().zip(&present).filter(|(_, present)| **present).map(|(canary, _)| *canary);
         let training: Vec<(usize, u32)> = honest.chain(planted).collect();
         let with = |records: &[(usize, u32)], test: Split| {
             let (positions, labels): (Vec<usize>, Vec<u32>) = records.iter().copied().unzip();
-            dataset.with_splits(Split { labels, ..split.select(&positions) }, test)
+            dataset.with_splits(Split::classified(split.select(&positions).records, labels), test)
         };
         let test = dataset.test().split().clone();
         Ok(Canaries {
@@ -193,10 +177,10 @@ mod tests {
     use muffle_nn::Shape;
 
     fn dataset(records: usize) -> Dataset {
-        let split = Split {
-            records: Records::Floats((0..2 * records).map(|value| value as f32).collect()),
-            labels: (0..records as u32).map(|record| record % 3).collect(),
-        };
+        let split = Split::classified(
+            Records::Floats((0..2 * records).map(|value| value as f32).collect()),
+            (0..records as u32).map(|record| record % 3).collect(),
+        );
         let classes = ["a", "b", "c"].map(String::from).to_vec();
         let scaling = Scaling::identity("as they are");
         Dataset::new("small", Shape::Vector(2), classes, scaling, Visibility::Private, split.clone(), split)
@@ -216,7 +200,7 @@ mod tests {
         let Records::Floats(values) = &training.records else { panic!("values stay what they are") };
         // A record is known by its first value; its label was that number over two, modulo three.
         let wrong = training
-            .labels
+            .labels()
             .iter()
             .enumerate()
             .filter(|(place, label)| (values[2 * place] as u32 / 2) % 3 != **label)

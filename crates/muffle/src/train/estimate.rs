@@ -1,11 +1,15 @@
 //! How long a run will take and how much memory it will need, measured on made-up records.
 
-use super::error::Result;
 use super::plan::Plan;
-use super::session::Session;
-use crate::bench::peak_rss_mb;
-use crate::data::{Dataset, Records, Scaling, Split, Visibility};
+use super::trainer::GradientTrainer;
+use crate::data::targets::Table;
+use crate::data::{Dataset, Records, Scaling, Split, Targets, Task, Visibility};
+use crate::error::Result;
+use crate::ledger::Ledger;
+use crate::memory::peak_rss_mb;
 use crate::noise::Key;
+use crate::run::{Purse, Trainer};
+use muffle_nn::Loss;
 use muffle_nn::initialise::SplitMix;
 use std::time::Instant;
 
@@ -23,16 +27,15 @@ const TIMED: u32 = 3;
 
 /// Takes a few steps on made-up records. No record of the user's is read.
 pub fn estimate(plan: &Plan) -> Result<Estimate> {
-    let mut plan = plan.clone();
-    // Every sampler then draws the whole batch.
-    plan.sample_rate = 1.0;
-    plan.recipe.validation = None;
-    let dataset = made_up(&plan)?;
-    let mut session = Session::new(&plan, &dataset, Key::from_seed(0))?;
-    session.advance()?;
+    let plan = plan.rehearsal();
+    let mut trainer = GradientTrainer::new(&plan, &made_up(&plan)?, Key::from_seed(0))?;
+    let mut purse = Purse::new(Ledger::in_memory(), None)?;
+    while trainer.step() == 0 {
+        purse.pay_and_do(&mut trainer, 1)?;
+    }
     let clock = Instant::now();
     for _ in 0..TIMED {
-        session.advance()?;
+        purse.pay_and_do(&mut trainer, 1)?;
     }
     let step = clock.elapsed().as_secs_f64() / f64::from(TIMED);
     Ok(Estimate { seconds: step * plan.steps as f64, peak_rss_mb: peak_rss_mb() })
@@ -41,13 +44,22 @@ pub fn estimate(plan: &Plan) -> Result<Estimate> {
 /// One batch of records.
 fn made_up(plan: &Plan) -> Result<Dataset> {
     let mut generator = SplitMix::new(0);
-    let (input, classes) = (plan.network.input(), plan.network.output().len());
+    let (input, outputs) = (plan.network.input(), plan.network.output().len());
+    let names = || (0..outputs).map(|output| output.to_string()).collect();
+    let task = match plan.loss {
+        Loss::SoftmaxCrossEntropy => Task::Classes(names()),
+        _ => Task::Labels(names()),
+    };
     let mut split = |records: usize| Split {
         records: Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
-        labels: (0..records).map(|record| (record % classes) as u32).collect(),
+        targets: match task {
+            Task::Classes(_) => {
+                Targets::Classes((0..records).map(|record| (record % outputs) as u32).collect())
+            }
+            _ => Targets::Labels(Table::new(outputs, vec![0.0; records * outputs])),
+        },
     };
-    let names = (0..classes).map(|class| class.to_string()).collect();
-    let (train, test) = (split(plan.recipe.batch_size as usize), split(1));
+    let (train, test) = (split(plan.recipe.training.batch_size as usize), split(1));
     let scaling = Scaling::identity("made up");
-    Ok(Dataset::new("made up", input, names, scaling, Visibility::Public, train, test)?)
+    Ok(Dataset::with_task("made up", input, task, scaling, Visibility::Public, train, test)?)
 }

@@ -1,7 +1,8 @@
 //! The network a recipe asks for, and whether it fits the data.
 
-use super::error::{Result, TrainError};
+use super::plan::TargetShape;
 use super::recipe::ModelChoice;
+use crate::error::{Error, Result};
 use muffle_nn::shape::Shape;
 use muffle_nn::{ModelDescription, Network, models};
 use std::path::Path;
@@ -26,19 +27,25 @@ pub fn describe(model: &ModelChoice, input: Shape) -> Result<ModelDescription> {
     }
 }
 
-/// Refuses a network that does not take the records or does not know their classes.
-pub fn check_shapes(network: &Network, input: Shape, classes: usize) -> Result<()> {
+/// Refuses a network that does not take the records or does not have their targets as outputs.
+pub fn check_shapes(network: &Network, input: Shape, targets: TargetShape) -> Result<()> {
     if !network.input().reads(input) {
-        return Err(TrainError::Plan(format!(
+        return Err(Error::Plan(format!(
             "the model takes inputs of shape {}, the data has {input}; choose another model, or describe one in the \
              recipe (docs/models.md)",
             network.input()
         )));
     }
-    if network.output().len() != classes {
-        return Err(TrainError::Plan(format!(
-            "the model has {} outputs, the data has {classes} classes; its last layer needs one output for each class",
-            network.output().len()
+    let outputs = network.output().len();
+    let (wanted, what, one) = match targets {
+        TargetShape::Classes(count) => (count, "classes", "class"),
+        TargetShape::Labels(count) => (count, "labels", "label"),
+        TargetShape::Values(count) => (count, "values to predict", "value"),
+        TargetShape::None => (outputs, "", ""),
+    };
+    if outputs != wanted {
+        return Err(Error::Plan(format!(
+            "the model has {outputs} outputs, the data has {wanted} {what}; its last layer needs one output for each {one}"
         )));
     }
     Ok(())

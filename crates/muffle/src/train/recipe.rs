@@ -1,16 +1,18 @@
 //! A recipe: everything that decides a run, in one TOML file.
 
 use super::canaries::CanaryChoice;
-use super::choices::{
-    ClipRule, Initialisation, Noise, OptimizerChoice, SamplerChoice, Scheduled, TimeUnit, ViewsOfRecord,
-};
-use super::error::{Result, TrainError};
-use super::keys;
-use super::run_folder::NO_RUN;
+use super::initialisation::Initialisation;
 use super::validation::Validation;
-use crate::methods::Mode;
-use crate::schedule::Schedule;
-use muffle_accounting::Adjacency;
+use super::views::ViewsOfRecord;
+use crate::clip::ClipRule;
+use crate::error::{Error, Result};
+use crate::mechanism::Noise;
+use crate::methods::{self, Mode};
+use crate::optimizer::OptimizerChoice;
+use crate::run::{NO_RUN, Parts, RunRecipe, USUAL_KIND};
+use crate::sampler::SamplerChoice;
+use crate::schedule::{Schedule, Scheduled, TimeUnit};
+use muffle_nn::{Loss, ModelDescription};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +27,13 @@ pub enum ModelChoice {
     Written(toml::Table),
 }
 
+impl From<&ModelDescription> for ModelChoice {
+    /// A network made in a program, as its model file has it.
+    fn from(model: &ModelDescription) -> ModelChoice {
+        ModelChoice::Written(model.to_toml().parse().expect("a model file is TOML"))
+    }
+}
+
 /// A private view of the data by its principal components, before training.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,26 +44,40 @@ pub struct PrincipalComponents {
     pub noise_multiplier: f64,
 }
 
-/// Everything that decides a run.
+impl PrincipalComponents {
+    fn check(&self, private: bool) -> std::result::Result<(), String> {
+        let noise = self.noise_multiplier;
+        if self.dimensions == 0 {
+            return Err("principal_components.dimensions = 0 is outside 1 and above".to_string());
+        }
+        if private && !(noise > 0.0 && noise.is_finite()) {
+            return Err(format!("principal_components.noise_multiplier = {noise} is outside (0, infinity)"));
+        }
+        Ok(())
+    }
+}
+
+/// A recipe of training by gradients: what every run has, and what this kind of training needs.
 ///
 /// Of `epsilon`, `noise_multiplier` and the length (`steps` or `epochs`) any two are enough, and the third follows. With
 /// all of them epsilon is a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// What every run has.
+    pub run: RunRecipe,
+    /// What training by gradients needs.
+    pub training: GradientRecipe,
+}
+
+/// What training by gradients needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recipe {
-    /// What it is, in one line.
-    #[serde(default)]
-    pub about: String,
-    /// A data set by name or path.
-    pub data: String,
-    /// So many training records of a published set, in place of all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subset: Option<u64>,
-    /// So many test records in place of all, where a network is slow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub test_subset: Option<u64>,
+pub struct GradientRecipe {
     /// The network.
     pub model: ModelChoice,
+    /// What training makes small; the usual loss of the data's targets if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
     /// The published method; `muffle methods` lists them.
     #[serde(default = "method")]
     pub method: String,
@@ -64,13 +87,7 @@ pub struct Recipe {
     /// The method's own numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, f64>,
-    /// Whether gradients are clipped and noised. Without privacy there is no epsilon.
-    #[serde(default = "yes")]
-    pub private: bool,
 
-    /// The privacy to reach and not to exceed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
     /// Standard deviation of the noise over the clipping threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_multiplier: Option<f64>,
@@ -80,21 +97,12 @@ pub struct Recipe {
     /// Number of passes over the data, in place of `steps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<f64>,
-    /// Probability with which the guarantee may fail.
-    #[serde(default = "delta")]
-    pub delta: f64,
-    /// Which data sets are neighbours; the usual relation of the sampler if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub adjacency: Option<Adjacency>,
 
     /// How records are drawn.
     #[serde(default)]
     pub sampler: SamplerChoice,
     /// Expected number of records in a step: the public divisor of every sum.
     pub batch_size: u64,
-    /// The public number of records: with the batch size it gives the sample rate. A published data set brings its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub records: Option<u64>,
 
     /// How far one record may move the sum.
     pub clip: ClipRule,
@@ -136,132 +144,127 @@ pub struct Recipe {
     /// Canaries among the training records, to measure what the run gives away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<CanaryChoice>,
-
-    /// Makes the run reproducible, and its noise known to whoever knows the seed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// Threads; the machine's cores if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threads: Option<usize>,
-    /// How often the test accuracy is measured on the way, the end included.
-    #[serde(default = "evaluations")]
-    pub evaluations: u64,
-    /// Seconds between checkpoints; slow disks are given more.
-    #[serde(default = "checkpoint_seconds")]
-    pub checkpoint_seconds: f64,
 }
 
 fn method() -> String {
-    "dp-sgd".to_string()
+    methods::REFERENCE.name.to_string()
 }
 
-fn yes() -> bool {
-    true
-}
-
-fn delta() -> f64 {
-    1e-5
-}
-
-fn evaluations() -> u64 {
-    10
-}
-
-fn checkpoint_seconds() -> f64 {
-    15.0
+impl GradientRecipe {
+    /// Plain DP-SGD with one threshold, and everything else as usual.
+    pub fn new(model: ModelChoice, batch_size: u64, threshold: f64, learning_rate: f64) -> GradientRecipe {
+        GradientRecipe {
+            model,
+            loss: None,
+            method: method(),
+            mode: Mode::default(),
+            parameters: BTreeMap::new(),
+            noise_multiplier: None,
+            steps: None,
+            epochs: None,
+            sampler: SamplerChoice::default(),
+            batch_size,
+            clip: ClipRule::Flat { threshold },
+            clip_schedule: None,
+            noise: Noise::default(),
+            noise_schedule: None,
+            validation: None,
+            optimizer: OptimizerChoice::default(),
+            learning_rate: Scheduled::Number(learning_rate),
+            schedule_unit: TimeUnit::default(),
+            initialisation: Initialisation::default(),
+            moving_average: None,
+            augmentation: ViewsOfRecord::default(),
+            principal_components: None,
+            audit: None,
+        }
+    }
 }
 
 impl Recipe {
     /// Reads a recipe and changes it by `key=value` settings.
     pub fn parse(origin: &str, text: &str, settings: &[String]) -> Result<Recipe> {
-        let fail = |reason: String| TrainError::Recipe { origin: origin.to_string(), reason };
-        let mut table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| fail(error.to_string().trim_end().to_string()))?;
-        for setting in settings {
-            keys::set(&mut table, setting)
-                .map_err(|reason| TrainError::Setting { setting: setting.clone(), reason })?;
+        Recipe::of(&Parts::parse(origin, text, settings)?)
+    }
+
+    /// The recipe of two parts.
+    pub fn of(parts: &Parts) -> Result<Recipe> {
+        if parts.run.kind != USUAL_KIND {
+            return Err(parts.refuse(format!("kind = \"{}\" is no training by gradients", parts.run.kind)));
         }
-        let parsed = table.try_into().map_err(|error: toml::de::Error| fail(keys::explained(&error)));
-        parsed.and_then(|recipe: Recipe| recipe.check().map(|()| recipe).map_err(fail))
+        let recipe = Recipe { run: parts.run.clone(), training: parts.training()? };
+        recipe.check().map_err(|reason| parts.refuse(reason))?;
+        Ok(recipe)
+    }
+
+    /// A recipe put together in a program, checked as one that is read.
+    pub fn new(run: RunRecipe, training: GradientRecipe) -> Result<Recipe> {
+        let recipe = Recipe { run, training };
+        recipe.check().map_err(Error::Plan)?;
+        Ok(recipe)
+    }
+
+    /// The same with `key=value` settings changed.
+    pub fn with(&self, settings: &[String]) -> Result<Recipe> {
+        Recipe::parse("the recipe", &self.to_toml(), settings)
     }
 
     /// Reads a recipe file, or that of a run from its folder.
     pub fn read(path: &Path, settings: &[String]) -> Result<Recipe> {
         let file = if path.is_dir() { path.join("recipe.toml") } else { path.to_path_buf() };
         if path.is_dir() && !file.exists() {
-            return Err(TrainError::file(path, NO_RUN));
+            return Err(Error::file(path, NO_RUN));
         }
         if file.extension().is_some_and(|extension| extension == "safetensors") {
             let reason =
                 "a weight file does not say how it was trained; give the folder of its run, or a recipe";
-            return Err(TrainError::file(path, reason));
+            return Err(Error::file(path, reason));
         }
-        let text = std::fs::read_to_string(&file).map_err(|error| TrainError::file(&file, error))?;
+        let text = std::fs::read_to_string(&file).map_err(|error| Error::file(&file, error))?;
         Recipe::parse(&file.display().to_string(), &text, settings)
     }
 
     /// The recipe as a file.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("every recipe has a form in TOML")
+        let mut table = toml::Table::try_from(&self.run).expect("every recipe has a form in TOML");
+        table.extend(toml::Table::try_from(&self.training).expect("every recipe has a form in TOML"));
+        toml::to_string(&table).expect("every table has a form in TOML")
     }
 
     /// Checks the range of every number by itself.
     fn check(&self) -> std::result::Result<(), String> {
+        let training = &self.training;
         let positive = |value: f64| value > 0.0 && value.is_finite();
         let range =
             |key: &str, value: f64, allowed: &str| Err(format!("{key} = {value} is outside {allowed}"));
-        if let Some(epsilon) = self.epsilon.filter(|&epsilon| !positive(epsilon)) {
-            return range("epsilon", epsilon, "(0, infinity)");
-        }
-        if let Some(noise) = self.noise_multiplier.filter(|&noise| !(positive(noise) || noise == 0.0)) {
+        if let Some(noise) = training.noise_multiplier.filter(|&noise| !(positive(noise) || noise == 0.0)) {
             return range("noise_multiplier", noise, "[0, infinity)");
         }
-        if let Some(epochs) = self.epochs.filter(|&epochs| !positive(epochs)) {
+        if let Some(epochs) = training.epochs.filter(|&epochs| !positive(epochs)) {
             return range("epochs", epochs, "(0, infinity)");
         }
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return range("delta", self.delta, "(0, 1)");
-        }
-        if self.steps == Some(0) {
+        if training.steps == Some(0) {
             return range("steps", 0.0, "1 and above");
         }
-        if self.steps.is_some() && self.epochs.is_some() {
+        if training.steps.is_some() && training.epochs.is_some() {
             return Err("steps and epochs are both given; keep one of them".to_string());
         }
-        if self.batch_size == 0 {
+        if training.batch_size == 0 {
             return range("batch_size", 0.0, "1 and above");
         }
-        if self.records == Some(0) {
-            return range("records", 0.0, "1 and above");
-        }
-        if let Some(decay) = self.moving_average.filter(|decay| !(0.0..1.0).contains(decay)) {
+        if let Some(decay) = training.moving_average.filter(|decay| !(0.0..1.0).contains(decay)) {
             return range("moving_average", f64::from(decay), "[0, 1)");
         }
-        if self.evaluations == 0 {
-            return range("evaluations", 0.0, "1 and above");
+        if let Some(components) = training.principal_components {
+            components.check(self.run.private)?;
         }
-        if !(0.0..=86_400.0).contains(&self.checkpoint_seconds) {
-            return range("checkpoint_seconds", self.checkpoint_seconds, "[0, 86400]");
-        }
-        if let Some(components) = self.principal_components {
-            if components.dimensions == 0 {
-                return range("principal_components.dimensions", 0.0, "1 and above");
-            }
-            if self.private && !positive(components.noise_multiplier) {
-                return range(
-                    "principal_components.noise_multiplier",
-                    components.noise_multiplier,
-                    "(0, infinity)",
-                );
-            }
-        }
-        if let Some(validation) = self.validation {
+        if let Some(validation) = training.validation {
             validation.check()?;
         }
-        self.clip.check()?;
-        self.noise.check(&self.clip)?;
-        self.optimizer.check()?;
-        self.augmentation.check()
+        training.clip.check()?;
+        training.noise.check(&training.clip)?;
+        training.optimizer.check()?;
+        training.augmentation.check()
     }
 }
 
@@ -293,17 +296,17 @@ mod tests {
     fn a_written_recipe_reads_back() {
         let settings = ["clip.threshold=0.25", "learning_rate={kind=\"cosine\",initial=1,end=0,period=9}"];
         let recipe = parse(&settings).unwrap();
-        assert_eq!(recipe.clip, ClipRule::Flat { threshold: 0.25 });
+        assert_eq!(recipe.training.clip, ClipRule::Flat { threshold: 0.25 });
         assert_eq!(Recipe::parse("again", &recipe.to_toml(), &[]).unwrap(), recipe);
     }
 
     #[test]
     fn settings_change_any_key_and_replace_what_they_exclude() {
         let recipe = parse(&["steps=3", "sampler=balls-and-bins", "optimizer={kind=\"adam\"}"]).unwrap();
-        assert_eq!((recipe.steps, recipe.epochs), (Some(3), None));
-        assert_eq!(recipe.sampler, SamplerChoice::BallsAndBins);
-        assert!(matches!(recipe.optimizer, OptimizerChoice::Adam { .. }));
-        assert_eq!(parse(&["epsilon="]).unwrap().epsilon, None);
+        assert_eq!((recipe.training.steps, recipe.training.epochs), (Some(3), None));
+        assert_eq!(recipe.training.sampler, SamplerChoice::BallsAndBins);
+        assert!(matches!(recipe.training.optimizer, OptimizerChoice::Adam { .. }));
+        assert_eq!(parse(&["epsilon="]).unwrap().run.epsilon, None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The recipes that come with the program.
 
-use super::error::{Result, TrainError};
 use super::recipe::Recipe;
+use crate::error::{Error, Result};
 use muffle_nn::model_file::nearest::nearest;
 use std::path::Path;
 
@@ -74,5 +74,5 @@ pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {
     let reason = format!(
         "there is no such recipe{meant}; `muffle recipes` lists them, or give a .toml file or the folder of a run"
     );
-    Err(TrainError::Recipe { origin: word.to_string(), reason })
+    Err(Error::Recipe { origin: word.to_string(), reason })
 }

@@ -1,10 +1,10 @@
 //! A test of the user's own network before the first step.
 
-use super::error::{Result, TrainError};
+use crate::error::{Error, Result};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layer::Role;
 use muffle_nn::network::Parameter;
-use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose};
+use muffle_nn::{Engine, Examples, Loss, Network, Options, Purpose, Target};
 use std::sync::{Arc, Mutex};
 
 /// Examples in the test. Made up: no record is read.
@@ -18,11 +18,11 @@ const TOLERANCE: f64 = 1e-3;
 /// # Guarantee
 /// A network that passes gives per-example gradients (R4) at these parameters, for the inputs tried; the error names the
 /// tensor that fails.
-pub fn self_check(network: &Arc<Network>, parameters: &[f32]) -> Result<()> {
+pub fn self_check(network: &Arc<Network>, parameters: &[f32], loss: Loss) -> Result<()> {
     // One thread and one micro-batch: the examples meet wherever they can.
     let options =
         Options { threads: Some(1), micro_batch: Some(EXAMPLES), ..Options::new(Purpose::PerExample) };
-    let mut trial = Trial { engine: Engine::new(network.clone(), options)?, parameters };
+    let mut trial = Trial { engine: Engine::new(network.clone(), options)?, parameters, loss };
     let mut generator = SplitMix::new(1);
     let mut inputs =
         || -> Vec<f32> { (0..EXAMPLES * network.input().len()).map(|_| generator.normal()).collect() };
@@ -54,7 +54,7 @@ pub fn self_check(network: &Arc<Network>, parameters: &[f32]) -> Result<()> {
     let reached = |tensor: usize| first.iter().chain(&second).any(|norms| norms[tensor] > 0.0);
     for (tensor, parameter) in network.parameters().iter().enumerate() {
         if parameter.tensor.role == Role::Trainable && !reached(tensor) {
-            return Err(TrainError::SelfCheck(format!(
+            return Err(Error::SelfCheck(format!(
                 "no gradient reaches `{}`: its layer does not influence the output, or an activation behind it is \
                  saturated for every input; remove the layer or change its scale",
                 parameter.name
@@ -64,8 +64,8 @@ pub fn self_check(network: &Arc<Network>, parameters: &[f32]) -> Result<()> {
     Ok(())
 }
 
-fn failed(parameter: &Parameter, how: &str) -> TrainError {
-    TrainError::SelfCheck(format!(
+fn failed(parameter: &Parameter, how: &str) -> Error {
+    Error::SelfCheck(format!(
         "the gradient of one example at `{}` {how}, so no bound on it would hold; replace that layer",
         parameter.name
     ))
@@ -79,24 +79,60 @@ fn squared_norm_of(gradient: &[f32], parameter: &Parameter) -> f64 {
 struct Trial<'a> {
     engine: Engine,
     parameters: &'a [f32],
+    loss: Loss,
+}
+
+/// Made-up examples: example `i` is of class `i`, or has a one at output `i` and zeros elsewhere.
+struct MadeUp<'a> {
+    inputs: &'a [f32],
+    width: usize,
+    outputs: usize,
+    first: usize,
+    classes: bool,
+    /// The identity matrix.
+    rows: Vec<f32>,
+}
+
+impl MadeUp<'_> {
+    fn class(&self, index: usize) -> usize {
+        (self.first + index) % self.outputs
+    }
+}
+
+impl Examples for MadeUp<'_> {
+    fn len(&self) -> usize {
+        self.inputs.len() / self.width
+    }
+
+    fn read(&self, index: usize, input: &mut [f32]) {
+        input.copy_from_slice(&self.inputs[index * self.width..][..self.width]);
+    }
+
+    fn target(&self, index: usize) -> Target<'_> {
+        match self.classes {
+            true => Target::Class(self.class(index) as u32),
+            false => Target::Values(&self.rows[self.class(index) * self.outputs..][..self.outputs]),
+        }
+    }
 }
 
 impl Trial<'_> {
     /// The sum of the examples' gradients, and the squared norms of each example by tensor; labels count up from `first`.
     fn sum(&mut self, inputs: &[f32], first: usize) -> Result<(Vec<f32>, Vec<Vec<f32>>)> {
         let network = self.engine.network();
-        let (width, classes) = (network.input().len(), network.output().len());
-        let labels = (0..inputs.len() / width).map(|example| ((first + example) % classes) as u32).collect();
-        let batch = Batch::new(inputs.to_vec(), labels);
+        let (width, outputs) = (network.input().len(), network.output().len());
+        let rows =
+            (0..outputs * outputs).map(|place| f32::from(u8::from(place % (outputs + 1) == 0))).collect();
+        let classes = self.loss == Loss::SoftmaxCrossEntropy;
+        let batch = MadeUp { inputs, width, outputs, first, classes, rows };
         let norms = Mutex::new(Vec::new());
         let weigh = |squared_norms: &[f32], factors: &mut [f32]| {
             norms.lock().expect("no call panics").push(squared_norms.to_vec());
             factors.fill(1.0);
         };
-        let outcome =
-            self.engine.weighted_sum(self.parameters, &batch, Loss::SoftmaxCrossEntropy, 0, &weigh)?;
+        let outcome = self.engine.weighted_sum(self.parameters, &batch, self.loss, 0, &weigh)?;
         if let Some(excluded) = outcome.excluded.first() {
-            return Err(TrainError::SelfCheck(format!(
+            return Err(Error::SelfCheck(format!(
                 "a made-up input of the usual size gives values that are not finite at {}; start from smaller weights",
                 excluded.place
             )));
@@ -113,14 +149,14 @@ mod tests {
 
     fn check(toml: &str) -> Result<()> {
         let network = Arc::new(ModelDescription::from_toml(toml).unwrap().network().unwrap());
-        self_check(&network, &initial_parameters(&network, 0))
+        self_check(&network, &initial_parameters(&network, 0), Loss::SoftmaxCrossEntropy)
     }
 
     #[test]
     fn small_models_pass() {
         for name in ["cnn-small", "tempered-mnist", "lstm-rows", "pca-mlp", "lenet5", "tempered-cifar"] {
             let network = Arc::new(models::model(name).unwrap().network().unwrap());
-            self_check(&network, &initial_parameters(&network, 0)).unwrap();
+            self_check(&network, &initial_parameters(&network, 0), Loss::SoftmaxCrossEntropy).unwrap();
         }
     }
 
@@ -140,7 +176,7 @@ mod tests {
         let network = Arc::new(ModelDescription::from_toml(toml).unwrap().network().unwrap());
         let mut parameters = initial_parameters(&network, 0);
         parameters[20..25].fill(-1e6);
-        let message = self_check(&network, &parameters).unwrap_err().to_string();
+        let message = self_check(&network, &parameters, Loss::SoftmaxCrossEntropy).unwrap_err().to_string();
         assert!(message.contains("no gradient reaches `0.weight`"), "{message}");
     }
 }

@@ -1,9 +1,9 @@
 //! A finished model, to be used.
 
 use super::components;
-use super::error::{Result, TrainError};
 use super::recipe::Recipe;
 use crate::data::{Dataset, Search, load};
+use crate::error::{Error, Result};
 use crate::principal_components::Projection;
 use muffle_nn::{ModelDescription, Network, weights};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Trained {
             false => (path.to_path_buf(), None),
         };
         if path.is_dir() && !file.exists() {
-            return Err(TrainError::file(
+            return Err(Error::file(
                 path,
                 format!(
                     "the run is not finished; continue it with `muffle train --resume {}`",
@@ -51,24 +51,24 @@ impl Trained {
     pub fn dataset(&self, word: Option<&str>, search: &Search) -> Result<Dataset> {
         let mut dataset = match (word, &self.recipe) {
             (Some(word), _) => load(word, search)?,
-            (None, Some(recipe)) => recipe.dataset(search)?,
+            (None, Some(recipe)) => recipe.run.dataset(search)?,
             (None, None) => {
                 let reason = "a weight file does not say which data it is for: name a data set";
-                return Err(TrainError::Plan(reason.to_string()));
+                return Err(Error::Plan(reason.to_string()));
             }
         };
         if let Some(components) = &self.components {
             dataset = components.apply(&dataset)?;
         }
         let fits = self.network.input().reads(dataset.input());
-        if !fits || dataset.classes().len() != self.network.output().len() {
-            return Err(TrainError::Plan(format!(
-                "the model takes inputs of shape {} and knows {} classes, `{}` has {} and {}",
+        if !fits || dataset.task().outputs() != self.network.output().len() {
+            return Err(Error::Plan(format!(
+                "the model takes inputs of shape {} and has {} outputs, `{}` has inputs of shape {} and needs {}",
                 self.network.input(),
                 self.network.output().len(),
                 dataset.name(),
                 dataset.input(),
-                dataset.classes().len()
+                dataset.task().outputs()
             )));
         }
         Ok(dataset)

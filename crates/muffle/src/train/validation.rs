@@ -190,7 +190,7 @@ pub fn hold_out(records: &View, share: f64) -> (Vec<usize>, Vec<usize>) {
                 floats[values].iter().for_each(|value| hash.update(value.to_le_bytes()));
             }
         }
-        hash.update(split.labels[record].to_le_bytes());
+        hash.update(split.labels()[record].to_le_bytes());
         let digest = hash.finalize();
         let first = digest.first_chunk().expect("a digest has 32 bytes");
         u64::from_le_bytes(*first) >= limit
@@ -246,8 +246,8 @@ mod tests {
     fn where_a_record_goes_depends_on_nobody_else() {
         let set = |range: std::ops::Range<usize>| {
             let records = Records::Floats(range.clone().map(|record| record as f32).collect());
-            let train = Split { records, labels: range.map(|record| (record % 2) as u32).collect() };
-            let test = Split { records: Records::Floats(vec![0.0]), labels: vec![0] };
+            let train = Split::classified(records, range.map(|record| (record % 2) as u32).collect());
+            let test = Split::classified(Records::Floats(vec![0.0]), vec![0]);
             let classes = vec!["a".to_string(), "b".to_string()];
             let scaling = Scaling::identity("");
             Dataset::new("x", Shape::Vector(1), classes, scaling, Visibility::Private, train, test).unwrap()

@@ -1,6 +1,9 @@
 //! A small network with data, and releases of it.
 
+use muffle::ledger::{Access, Ledger, Receipt};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
+use muffle::train::STEPS;
+use muffle_accounting::Event;
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::{Engine, Examples, Loss, ModelDescription, Network, Options, Target};
 use std::sync::Arc;
@@ -18,6 +21,11 @@ pub const LAYERS: &str = r#"[
         { type = "tanh" },
         { type = "dense", features = 10 },
     ]"#;
+
+/// The receipt of a step that releases this.
+pub fn receipt(number: u64, release: Event) -> Receipt {
+    Ledger::in_memory().pay_one(Access::all(STEPS, number, release)).unwrap()
+}
 
 /// A network with an engine and parameters.
 pub struct Setting {

@@ -1,7 +1,8 @@
 //! Mistakes that private training is known for, each as the release of a step that says it is a Gaussian mechanism.
 
 use muffle::clip::Flat;
-use muffle::mechanism::{clip, weigh_unbounded};
+use muffle::ledger::{Access, Ledger, Receipt};
+use muffle::mechanism::{Deviations, Rule};
 use muffle::methods::{Method, Release, Step};
 use muffle_accounting::Event;
 
@@ -20,14 +21,19 @@ impl Method for Mistaken {
     }
 }
 
+/// A receipt for what a mistake really does in place of what it says: nobody but a test gets one so easily.
+pub fn forged(receipt: &Receipt, release: Event) -> Receipt {
+    Ledger::in_memory().pay_one(Access::all(receipt.purpose(), receipt.number(), release)).unwrap()
+}
+
 /// DP-SGD with another amount of noise than it says, and a factor on the result.
 fn plain<'a>(step: Step<'a, '_>, noise: f64, factor: f32) -> muffle_nn::Result<Release<'a>> {
-    let rule = Flat::new(1.0);
-    let (clipped, unprotected) =
-        clip(step.engine, step.parameters, step.examples, step.loss, step.seed, &rule)?;
-    let (mut gradient, _) = step.mechanism.release(clipped, noise * step.noise_multiplier);
+    let (bounded, unprotected) = step.gradients.bounded(Rule::Norms(&Flat::new(1.0)))?;
+    let noise = noise * step.noise_multiplier;
+    let event = if noise > 0.0 { Event::gaussian(noise) } else { Event::NonPrivate };
+    let mut gradient = step.mechanism.release(bounded, noise, forged(&step.receipt, event));
     gradient.scale(factor);
-    Ok(Release { gradient, event: Event::gaussian(step.noise_multiplier), unprotected })
+    Ok(Release { gradient, unprotected })
 }
 
 /// A sum with factors of the mistake's own, and the noise of DP-SGD.
@@ -35,12 +41,11 @@ fn weighed<'a>(
     step: Step<'a, '_>,
     weigh: &(dyn Fn(&[f32], &mut [f32]) + Sync),
 ) -> muffle_nn::Result<Release<'a>> {
-    let (sum, unprotected) =
-        weigh_unbounded(step.engine, step.parameters, step.examples, step.loss, step.seed, weigh)?;
+    let (sum, unprotected) = step.gradients.weighed(weigh)?;
     let claim = Event::Claimed { source: "a mistake".to_string(), epsilon: 0.0, delta: 0.0 };
-    let deviations = vec![step.noise_multiplier as f32; sum.tensors()];
-    let (gradient, _) = step.mechanism.publish(sum, &deviations, claim);
-    Ok(Release { gradient, event: Event::gaussian(step.noise_multiplier), unprotected })
+    let deviations = Deviations::Tensors(vec![step.noise_multiplier as f32; sum.tensors()]);
+    let gradient = step.mechanism.publish(sum, &deviations, forged(&step.receipt, claim));
+    Ok(Release { gradient, unprotected })
 }
 
 fn correct<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
@@ -52,12 +57,12 @@ fn half_the_noise<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
 }
 
 fn no_noise_on_empty_batches<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-    let noise = if step.examples.is_empty() { 0.0 } else { 1.0 };
+    let noise = if step.gradients.examples.is_empty() { 0.0 } else { 1.0 };
     plain(step, noise, 1.0)
 }
 
 fn divided_by_the_batch<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-    let factor = 1.0 / step.examples.len().max(1) as f32;
+    let factor = 1.0 / step.gradients.examples.len().max(1) as f32;
     plain(step, 1.0, factor)
 }
 
@@ -68,15 +73,13 @@ fn one_tensor_unclipped<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>
     })
 }
 
-fn clipped_after_averaging<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-    let Step { engine, parameters, examples, loss, seed, .. } = step;
-    let (sum, _) =
-        weigh_unbounded(engine, parameters, examples, loss, seed, &|_, factors| factors.fill(1.0))?;
+fn clipped_after_averaging<'a>(mut step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
+    let (sum, _) = step.gradients.again().weighed(&|_, factors| factors.fill(1.0))?;
     let norm = sum.norms().iter().map(|norm| norm * norm).sum::<f64>().sqrt();
     // The mean is brought to length one, so the sum to that of the batch.
-    let batch = examples.len() as f64;
+    let batch = step.gradients.examples.len() as f64;
     let factor = (batch / norm.max(batch)) as f32;
-    weighed(Step { engine, ..step }, &|_, factors| factors.fill(factor))
+    weighed(step, &|_, factors| factors.fill(factor))
 }
 
 fn per_layer_taken_for_flat<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {

@@ -3,7 +3,7 @@
 //! Sums run over a few channels at a time down all pixels, so that they stay in registers; short partial sums keep
 //! single precision accurate.
 
-use multiversion::multiversion;
+use crate::kernel::instructions::vectorised;
 
 /// Pixels in one partial sum.
 const BLOCK: usize = 64;
@@ -36,11 +36,12 @@ pub(crate) fn strip<const LANES: usize>(values: &[f32], first: usize) -> [f32; L
     strip
 }
 
-/// `sums[c] = Σ (x - shift[c])` and `squares[c] = Σ (x - shift[c])²` over all pixels.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn moments(values: &[f32], shift: &[f32], sums: &mut [f32], squares: &mut [f32]) {
-    let channels = shift.len();
-    strips!(channels, moments_of(values, shift, sums, squares));
+vectorised! {
+    /// `sums[c] = Σ (x - shift[c])` and `squares[c] = Σ (x - shift[c])²` over all pixels.
+    pub fn moments(values: &[f32], shift: &[f32], sums: &mut [f32], squares: &mut [f32]) {
+        let channels = shift.len();
+        strips!(channels, moments_of(values, shift, sums, squares));
+    }
 }
 
 #[inline(always)]
@@ -73,18 +74,19 @@ fn moments_of<const LANES: usize>(
     squares[first..first + LANES].copy_from_slice(&total_squares);
 }
 
-/// `sums[c] = Σ g` and `products[c] = Σ g · (x - center[c])` over all pixels, `g` being the upstream gradient.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn gradient_sums(
-    input: &[f32],
-    upstream: &[f32],
-    center: &[f32],
-    sums: &mut [f32],
-    products: &mut [f32],
-) {
-    assert_eq!(input.len(), upstream.len());
-    let channels = center.len();
-    strips!(channels, gradient_sums_of(input, upstream, center, sums, products));
+vectorised! {
+    /// `sums[c] = Σ g` and `products[c] = Σ g · (x - center[c])` over all pixels, `g` being the upstream gradient.
+    pub fn gradient_sums(
+        input: &[f32],
+        upstream: &[f32],
+        center: &[f32],
+        sums: &mut [f32],
+        products: &mut [f32],
+    ) {
+        assert_eq!(input.len(), upstream.len());
+        let channels = center.len();
+        strips!(channels, gradient_sums_of(input, upstream, center, sums, products));
+    }
 }
 
 #[inline(always)]
@@ -118,14 +120,15 @@ fn gradient_sums_of<const LANES: usize>(
     products[first..first + LANES].copy_from_slice(&total_products);
 }
 
-/// `output = (x - center[c]) · scale[c] + offset[c]`.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn normalise(input: &[f32], center: &[f32], scale: &[f32], offset: &[f32], output: &mut [f32]) {
-    let channels = center.len();
-    let (scale, offset) = (&scale[..channels], &offset[..channels]);
-    for (input, output) in input.chunks_exact(channels).zip(output.chunks_exact_mut(channels)) {
-        for channel in 0..channels {
-            output[channel] = (input[channel] - center[channel]) * scale[channel] + offset[channel];
+vectorised! {
+    /// `output = (x - center[c]) · scale[c] + offset[c]`.
+    pub fn normalise(input: &[f32], center: &[f32], scale: &[f32], offset: &[f32], output: &mut [f32]) {
+        let channels = center.len();
+        let (scale, offset) = (&scale[..channels], &offset[..channels]);
+        for (input, output) in input.chunks_exact(channels).zip(output.chunks_exact_mut(channels)) {
+            for channel in 0..channels {
+                output[channel] = (input[channel] - center[channel]) * scale[channel] + offset[channel];
+            }
         }
     }
 }
@@ -143,18 +146,19 @@ pub struct Lines<'a> {
     pub offset: &'a [f32],
 }
 
-/// `downstream = upstream · g + input · (x - center) + offset`, with the lines of each channel.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn pull_back(input: &[f32], upstream: &[f32], lines: Lines, downstream: &mut [f32]) {
-    let channels = lines.center.len();
-    let (center, offset) = (lines.center, &lines.offset[..channels]);
-    let (by_gradient, by_input) = (&lines.upstream[..channels], &lines.input[..channels]);
-    let pixels = input.chunks_exact(channels).zip(upstream.chunks_exact(channels));
-    for ((input, gradient), output) in pixels.zip(downstream.chunks_exact_mut(channels)) {
-        for channel in 0..channels {
-            let centred = input[channel] - center[channel];
-            output[channel] =
-                by_gradient[channel] * gradient[channel] + (by_input[channel] * centred + offset[channel]);
+vectorised! {
+    /// `downstream = upstream · g + input · (x - center) + offset`, with the lines of each channel.
+    pub fn pull_back(input: &[f32], upstream: &[f32], lines: Lines, downstream: &mut [f32]) {
+        let channels = lines.center.len();
+        let (center, offset) = (lines.center, &lines.offset[..channels]);
+        let (by_gradient, by_input) = (&lines.upstream[..channels], &lines.input[..channels]);
+        let pixels = input.chunks_exact(channels).zip(upstream.chunks_exact(channels));
+        for ((input, gradient), output) in pixels.zip(downstream.chunks_exact_mut(channels)) {
+            for channel in 0..channels {
+                let centred = input[channel] - center[channel];
+                output[channel] =
+                    by_gradient[channel] * gradient[channel] + (by_input[channel] * centred + offset[channel]);
+            }
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Inner products of a few vectors with a few others, all at once so that each value is loaded once for several products.
 
+#[cfg(target_arch = "x86_64")]
+use super::instructions::{Machine, machine};
+
 /// Vectors on the left.
 pub const ROWS: usize = 4;
 
@@ -16,7 +19,7 @@ pub fn dots(rows: [&[f32]; ROWS], others: [&[f32]; OTHERS]) -> [[f32; ROWS]; OTH
     assert!(len.is_multiple_of(8), "vectors of {len}");
     assert!(rows.iter().chain(&others).all(|vector| vector.len() == len), "vectors of one length");
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if machine() != Machine::Portable {
         // SAFETY: the machine has the instructions, and all vectors have one length, a multiple of eight.
         return unsafe { x86::dots_256(rows, others) };
     }

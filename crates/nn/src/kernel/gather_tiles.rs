@@ -1,6 +1,7 @@
 //! The inner tiles of the [gather product](super::gather): a few rows by sixteen columns held in registers.
 
 use super::gather::Start;
+use super::instructions::{Machine, machine};
 use std::ops::Range;
 
 /// Columns of a panel: one AVX-512 register, two AVX2 registers, four NEON registers.
@@ -35,24 +36,19 @@ pub(super) fn panel(
 ) {
     assert_eq!(reductions.len(), panel.len());
     let mut run = Run { image, reductions, panel, start, output, columns };
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            return run.even_tiles::<12>(rows, output_rows, |run, size, rows, output_rows| {
-                run_tiles!(run, size, rows, output_rows, x86::tile_512, 1 2 3 4 5 6 7 8 9 10 11 12)
-            });
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return run.even_tiles::<6>(rows, output_rows, |run, size, rows, output_rows| {
-                run_tiles!(run, size, rows, output_rows, x86::tile_256, 1 2 3 4 5 6)
-            });
-        }
+    match machine() {
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx512 => run.even_tiles::<12>(rows, output_rows, |run, size, rows, output_rows| {
+            run_tiles!(run, size, rows, output_rows, x86::tile_512, 1 2 3 4 5 6 7 8 9 10 11 12)
+        }),
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx2 => run.even_tiles::<6>(rows, output_rows, |run, size, rows, output_rows| {
+            run_tiles!(run, size, rows, output_rows, x86::tile_256, 1 2 3 4 5 6)
+        }),
+        Machine::Portable => run.even_tiles::<4>(rows, output_rows, |run, size, rows, output_rows| {
+            run_tiles!(run, size, rows, output_rows, tile_portable, 1 2 3 4)
+        }),
     }
-    run.even_tiles::<4>(
-        rows,
-        output_rows,
-        |run, size, rows, output_rows| run_tiles!(run, size, rows, output_rows, tile_portable, 1 2 3 4),
-    );
 }
 
 struct Run<'a> {

@@ -2,24 +2,24 @@
 
 use super::instructions::{InstructionSet, Task, Vector, dispatch};
 use super::line::{LANES, Line};
-use multiversion::multiversion;
+use crate::kernel::instructions::vectorised;
 
-/// `sums[i] += values[i]`, with the value moved into ±`limits[i]`.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn add_limited(sums: &mut [f32], values: &[f32], limits: &[f32]) {
-    assert_eq!(sums.len(), values.len());
-    assert_eq!(sums.len(), limits.len());
-    for ((sum, value), limit) in sums.iter_mut().zip(values).zip(limits) {
-        *sum += value.min(*limit).max(-limit);
+vectorised! {
+    /// `sums[i] += values[i]`, with the value moved into ±`limits[i]`.
+    pub fn add_limited(sums: &mut [f32], values: &[f32], limits: &[f32]) {
+        assert_eq!(sums.len(), values.len());
+        assert_eq!(sums.len(), limits.len());
+        for ((sum, value), limit) in sums.iter_mut().zip(values).zip(limits) {
+            *sum += value.min(*limit).max(-limit);
+        }
     }
-}
 
-/// The largest of the values without their signs; what is not finite counts as largest.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-pub fn largest(values: &[f32]) -> f32 {
-    // Without its sign bit a number grows with its bits, through infinity up to NaN.
-    let bits = values.iter().fold(0, |largest: u32, value| largest.max(value.to_bits() & (u32::MAX >> 1)));
-    f32::from_bits(bits)
+    /// The largest of the values without their signs; what is not finite counts as largest.
+    pub fn largest(values: &[f32]) -> f32 {
+        // Without its sign bit a number grows with its bits, through infinity up to NaN.
+        let bits = values.iter().fold(0, |largest: u32, value| largest.max(value.to_bits() & (u32::MAX >> 1)));
+        f32::from_bits(bits)
+    }
 }
 
 /// Pairs of vectors whose products are kept at hand; a power of two.

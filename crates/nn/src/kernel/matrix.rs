@@ -1,4 +1,4 @@
-//! Dense matrix products on the calling thread, through the `gemm` crate.
+//! Dense matrix products on the calling thread, through the kernels of the `gemm` crate.
 
 /// A read-only matrix: a slice with the distances between neighbours in a row and in a column.
 #[derive(Clone, Copy)]
@@ -48,16 +48,22 @@ pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], outpu
     }
     assert!(columns <= output_stride || rows == 1, "output rows overlap");
     assert!((rows - 1) * output_stride + columns <= output.len(), "output too short");
+    // The kernels want the rows of the output far apart and its columns close: where they are the other way round, the
+    // transposed product is taken.
+    let across = output_stride > 1;
+    let (rows, columns) = if across { (columns, rows) } else { (rows, columns) };
+    let (left, right) = if across { (right.transposed(), left.transposed()) } else { (left, right) };
+    let (column_stride, row_stride) = if across { (output_stride, 1) } else { (1, output_stride) };
     // SAFETY: `Matrix` checked that its elements lie in its slice; the output was checked above, its rows do not
     // overlap, and it cannot alias the read-only operands.
     unsafe {
-        gemm::gemm(
+        gemm_f32::gemm::f32::get_gemm_fn()(
             rows,
             columns,
             depth,
             output.as_mut_ptr(),
-            1,
-            output_stride as isize,
+            column_stride as isize,
+            row_stride as isize,
             add,
             left.values.as_ptr(),
             left.column_stride as isize,
@@ -70,7 +76,7 @@ pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], outpu
             false,
             false,
             false,
-            gemm::Parallelism::None,
+            gemm_common::Parallelism::None,
         );
     }
 }

@@ -6,7 +6,7 @@ pub mod dots;
 pub mod elementwise;
 pub mod gather;
 mod gather_tiles;
-mod instructions;
+pub(crate) mod instructions;
 pub mod limited;
 pub mod line;
 pub mod math;

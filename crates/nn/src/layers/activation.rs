@@ -2,8 +2,8 @@
 //!
 //! That property lets the engine overwrite inputs with outputs, and upstream with downstream gradients.
 
+use crate::kernel::instructions::vectorised;
 use crate::kernel::math;
-use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
 /// A function applied to every value.
@@ -96,77 +96,69 @@ impl Activation {
     }
 }
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn relu(values: &mut [f32]) {
-    for value in values {
-        // A comparison, not `max`, so that NaN stays visible.
-        *value = if *value < 0.0 { 0.0 } else { *value };
+vectorised! {
+    fn relu(values: &mut [f32]) {
+        for value in values {
+            // A comparison, not `max`, so that NaN stays visible.
+            *value = if *value < 0.0 { 0.0 } else { *value };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn relu_slope(outputs: &[f32], gradients: &mut [f32]) {
-    for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        *gradient = if output > 0.0 { *gradient } else { 0.0 };
+    fn relu_slope(outputs: &[f32], gradients: &mut [f32]) {
+        for (gradient, &output) in gradients.iter_mut().zip(outputs) {
+            *gradient = if output > 0.0 { *gradient } else { 0.0 };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn leaky_relu(values: &mut [f32], slope: f32) {
-    for value in values {
-        *value = if *value < 0.0 { slope * *value } else { *value };
+    fn leaky_relu(values: &mut [f32], slope: f32) {
+        for value in values {
+            *value = if *value < 0.0 { slope * *value } else { *value };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn leaky_relu_slope(outputs: &[f32], gradients: &mut [f32], slope: f32) {
-    for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        *gradient *= if output > 0.0 { 1.0 } else { slope };
+    fn leaky_relu_slope(outputs: &[f32], gradients: &mut [f32], slope: f32) {
+        for (gradient, &output) in gradients.iter_mut().zip(outputs) {
+            *gradient *= if output > 0.0 { 1.0 } else { slope };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn selu(values: &mut [f32]) {
-    for value in values {
-        let x = *value;
-        let negative = SELU_SCALE * SELU_ALPHA * (math::exp(x) - 1.0);
-        *value = if x > 0.0 { SELU_SCALE * x } else { negative };
+    fn selu(values: &mut [f32]) {
+        for value in values {
+            let x = *value;
+            let negative = SELU_SCALE * SELU_ALPHA * (math::exp(x) - 1.0);
+            *value = if x > 0.0 { SELU_SCALE * x } else { negative };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn selu_slope(outputs: &[f32], gradients: &mut [f32]) {
-    for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        *gradient *= if output > 0.0 { SELU_SCALE } else { output + SELU_SCALE * SELU_ALPHA };
+    fn selu_slope(outputs: &[f32], gradients: &mut [f32]) {
+        for (gradient, &output) in gradients.iter_mut().zip(outputs) {
+            *gradient *= if output > 0.0 { SELU_SCALE } else { output + SELU_SCALE * SELU_ALPHA };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn hardtanh(values: &mut [f32]) {
-    for value in values {
-        let x = if *value < -1.0 { -1.0 } else { *value };
-        *value = if x > 1.0 { 1.0 } else { x };
+    fn hardtanh(values: &mut [f32]) {
+        for value in values {
+            let x = if *value < -1.0 { -1.0 } else { *value };
+            *value = if x > 1.0 { 1.0 } else { x };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn hardtanh_slope(outputs: &[f32], gradients: &mut [f32]) {
-    for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        *gradient = if output > -1.0 && output < 1.0 { *gradient } else { 0.0 };
+    fn hardtanh_slope(outputs: &[f32], gradients: &mut [f32]) {
+        for (gradient, &output) in gradients.iter_mut().zip(outputs) {
+            *gradient = if output > -1.0 && output < 1.0 { *gradient } else { 0.0 };
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn tempered_sigmoid(values: &mut [f32], scale: f32, temperature: f32, offset: f32) {
-    for value in values {
-        *value = scale * math::sigmoid(temperature * *value) - offset;
+    fn tempered_sigmoid(values: &mut [f32], scale: f32, temperature: f32, offset: f32) {
+        for value in values {
+            *value = scale * math::sigmoid(temperature * *value) - offset;
+        }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn tempered_sigmoid_slope(outputs: &[f32], gradients: &mut [f32], scale: f32, temperature: f32, offset: f32) {
-    for (gradient, &output) in gradients.iter_mut().zip(outputs) {
-        let height = output + offset;
-        *gradient *= temperature * height * (1.0 - height / scale);
+    fn tempered_sigmoid_slope(outputs: &[f32], gradients: &mut [f32], scale: f32, temperature: f32, offset: f32) {
+        for (gradient, &output) in gradients.iter_mut().zip(outputs) {
+            let height = output + offset;
+            *gradient *= temperature * height * (1.0 - height / scale);
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The mean under a sliding window.
 
 use crate::error::Result;
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::kernel::instructions::vectorised;
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
-use multiversion::multiversion;
 
 /// Average pooling with any kernel, stride and padding; padding counts as zeros, as PyTorch has it by default
 /// (`count_include_pad`).
@@ -30,60 +31,56 @@ impl Layer for AveragePool {
         Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         forward(&self.window, input, output);
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             downstream.fill(0.0);
             backward(&self.window, upstream, downstream);
         }
     }
-}
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
-    let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
-    let examples =
-        input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(window.positions() * channels));
-    for (input, output) in examples {
-        for (position, mean) in output.chunks_exact_mut(channels).enumerate() {
-            mean.fill(0.0);
-            for y in window.rows(position / window.output_width) {
-                for x in window.columns(position % window.output_width) {
-                    let pixel = &input[(y * window.width + x) * channels..][..channels];
-                    for (mean, value) in mean.iter_mut().zip(pixel) {
-                        *mean += value;
-                    }
-                }
-            }
-            mean.iter_mut().for_each(|mean| *mean *= share);
-        }
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 }
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn backward(window: &Window, upstream: &[f32], downstream: &mut [f32]) {
-    let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
-    let examples = upstream
-        .chunks_exact(window.positions() * channels)
-        .zip(downstream.chunks_exact_mut(window.input_len()));
-    for (upstream, downstream) in examples {
-        for (position, gradient) in upstream.chunks_exact(channels).enumerate() {
-            for y in window.rows(position / window.output_width) {
-                for x in window.columns(position % window.output_width) {
-                    let pixel = &mut downstream[(y * window.width + x) * channels..][..channels];
-                    for (value, gradient) in pixel.iter_mut().zip(gradient) {
-                        *value += share * gradient;
+vectorised! {
+    fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
+        let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
+        let examples =
+            input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(window.positions() * channels));
+        for (input, output) in examples {
+            for (position, mean) in output.chunks_exact_mut(channels).enumerate() {
+                mean.fill(0.0);
+                for y in window.rows(position / window.output_width) {
+                    for x in window.columns(position % window.output_width) {
+                        let pixel = &input[(y * window.width + x) * channels..][..channels];
+                        for (mean, value) in mean.iter_mut().zip(pixel) {
+                            *mean += value;
+                        }
+                    }
+                }
+                mean.iter_mut().for_each(|mean| *mean *= share);
+            }
+        }
+    }
+
+    fn backward(window: &Window, upstream: &[f32], downstream: &mut [f32]) {
+        let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
+        let examples = upstream
+            .chunks_exact(window.positions() * channels)
+            .zip(downstream.chunks_exact_mut(window.input_len()));
+        for (upstream, downstream) in examples {
+            for (position, gradient) in upstream.chunks_exact(channels).enumerate() {
+                for y in window.rows(position / window.output_width) {
+                    for x in window.columns(position % window.output_width) {
+                        let pixel = &mut downstream[(y * window.width + x) * channels..][..channels];
+                        for (value, gradient) in pixel.iter_mut().zip(gradient) {
+                            *value += share * gradient;
+                        }
                     }
                 }
             }

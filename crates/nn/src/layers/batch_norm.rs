@@ -3,16 +3,15 @@
 use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
 use crate::kernel::elementwise::add;
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Role, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Role, Tensor};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
-use crate::network::Network;
 use crate::shape::Shape;
 
 /// Normalises with the statistics of the batch in training, and with running ones in use.
 ///
 /// An example's output depends on all others, so no example has a gradient of its own. The statistics of a batch
-/// travel in the gradient's places for the running ones; [`update_statistics`] takes them from there. An example left
+/// travel in the gradient's places for the running ones; [`update_statistics`](crate::running_statistics::update_statistics) takes them from there. An example left
 /// out because it is not finite still counts in the statistics, with zeros in place of its input.
 ///
 /// # Source
@@ -20,23 +19,6 @@ use crate::shape::Shape;
 pub struct BatchNorm {
     shape: Shape,
     channels: usize,
-}
-
-/// Share of the newest batch in the running statistics, PyTorch's default.
-const MOMENTUM: f32 = 0.1;
-
-/// Moves running statistics towards those of the batch that `gradient` was computed from.
-///
-/// To be called once after each plain step with at least one example; networks without running statistics stay as they
-/// are.
-pub fn update_statistics(network: &Network, gradient: &[f32], parameters: &mut [f32]) {
-    let statistic = |tensor: &Tensor| tensor.role == Role::Statistic;
-    for parameter in network.parameters().iter().filter(|parameter| statistic(&parameter.tensor)) {
-        let range = parameter.range.clone();
-        for (running, batch) in parameters[range.clone()].iter_mut().zip(&gradient[range]) {
-            *running = (1.0 - MOMENTUM) * *running + MOMENTUM * batch;
-        }
-    }
 }
 
 impl BatchNorm {
@@ -103,7 +85,7 @@ impl Layer for BatchNorm {
         3 * self.channels
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let channels = self.channels;
         let (weight, rest) = weights.parameters.split_at(channels);
         let (bias, running) = rest.split_at(channels);
@@ -128,15 +110,7 @@ impl Layer for BatchNorm {
 
     /// With `x̂ = (x - mean) / deviation` and means over the batch:
     /// `scale · (g - mean(g) - x̂ · mean(g · x̂)) / deviation`.
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, values, upstream, downstream, memory, .. }: Backward) {
         let channels = self.channels;
         let count = (upstream.len() / channels) as f32;
         let (gradients, statistics) = memory.tape.split_at_mut(2 * channels);
@@ -159,15 +133,7 @@ impl Layer for BatchNorm {
         pull_back(values.input, upstream, lines, downstream);
     }
 
-    fn accumulate(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        _factors: Factors,
-        gradient: &mut [f32],
-        memory: Memory,
-    ) {
+    fn accumulate(&self, Gradients { memory, .. }: Gradients, _factors: Factors, gradient: &mut [f32]) {
         let channels = self.channels;
         let (gradients, statistics) = memory.tape.split_at(2 * channels);
         add(&mut gradient[..2 * channels], gradients);

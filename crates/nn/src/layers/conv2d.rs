@@ -3,8 +3,10 @@
 use crate::error::Result;
 use crate::kernel::elementwise::squared_norm;
 use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Tensor};
 use crate::layers::Context;
+use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
 use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
@@ -14,10 +16,7 @@ use crate::shape::Shape;
 
 /// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
 pub struct Conv2d {
-    window: Window,
-    groups: usize,
-    outputs: usize,
-    bias: bool,
+    filters: Filters,
     /// Corner of each window position in the padded image.
     positions: Offsets,
     /// Taps of one group's window, relative to its corner.
@@ -98,44 +97,21 @@ impl Conv2d {
             taps: Offsets::new(taps),
             many_positions: Offsets::new(many_positions),
             many,
-            window,
-            groups,
-            outputs: channels,
-            bias,
+            filters: Filters { window, groups, outputs: channels, bias },
         })
     }
 
-    fn group_inputs(&self) -> usize {
-        self.window.channels / self.groups
-    }
-
-    fn group_outputs(&self) -> usize {
-        self.outputs / self.groups
-    }
-
-    fn output_len(&self) -> usize {
-        self.window.positions() * self.outputs
-    }
-
-    fn weight_len(&self) -> usize {
-        self.taps.len() * self.outputs
-    }
-
     fn is_padded(&self) -> bool {
-        self.window.padding != (0, 0)
+        self.filters.window.padding != (0, 0)
     }
 
     fn padded_len(&self) -> usize {
-        let window = &self.window;
+        let window = &self.filters.window;
         (window.height + 2 * window.padding.0) * (window.width + 2 * window.padding.1) * window.channels
     }
 
     fn keeps(&self, pass: &Pass) -> bool {
         pass.purpose == Purpose::PerExample && !self.gram
-    }
-
-    fn bias_len(&self) -> usize {
-        if self.bias { self.outputs } else { 0 }
     }
 
     /// Values of an example's padded image on the tape; none if there is no border.
@@ -145,13 +121,13 @@ impl Conv2d {
 
     /// Values on the tape for each example: its padded image, then its kept gradient.
     fn tape_block(&self, pass: &Pass) -> usize {
-        let kept = if self.keeps(pass) { self.weight_len() + self.bias_len() } else { 0 };
+        let kept = if self.keeps(pass) { self.filters.weight_len() + self.filters.bias_len() } else { 0 };
         self.border_len() + kept
     }
 
     /// Copies an image into the middle of its padded place; the border is zero since the tape was made.
     fn pad(&self, image: &[f32], padded: &mut [f32]) {
-        let window = &self.window;
+        let window = &self.filters.window;
         let width = window.width * window.channels;
         let padded_width = (window.width + 2 * window.padding.1) * window.channels;
         let left = window.padding.1 * window.channels;
@@ -163,7 +139,7 @@ impl Conv2d {
     /// Notes a batch of images for the weight gradient, as `forward` does on its way.
     pub(super) fn keep(&self, pass: &Pass, input: &[f32], tape: &mut [f32]) {
         if self.is_padded() {
-            let images = input.chunks_exact(self.window.input_len());
+            let images = input.chunks_exact(self.filters.window.input_len());
             for (image, block) in images.zip(tape.chunks_exact_mut(self.tape_block(pass))) {
                 self.pad(image, &mut block[..self.padded_len()]);
             }
@@ -172,7 +148,7 @@ impl Conv2d {
 
     /// Values of the packed upstream of the longest sum.
     fn upstream_panels_len(&self) -> usize {
-        panels_len(self.many_positions.len(), self.group_outputs())
+        panels_len(self.many_positions.len(), self.filters.group_outputs())
     }
 
     /// Weight gradient of some examples, each times its factor.
@@ -185,20 +161,20 @@ impl Conv2d {
         panels: &mut [f32],
     ) {
         let Summands { images, upstream, positions } = examples;
-        let (each, width) = (self.window.positions(), self.group_outputs());
+        let (each, width) = (self.filters.window.positions(), self.filters.group_outputs());
         let panels = &mut panels[..panels_len(positions.len(), width)];
-        for group in 0..self.groups {
-            for (example, upstream) in upstream.chunks_exact(self.output_len()).enumerate() {
+        for group in 0..self.filters.groups {
+            for (example, upstream) in upstream.chunks_exact(self.filters.output_len()).enumerate() {
                 let rows = Rows {
                     values: &upstream[group * width..],
                     rows: each,
                     columns: width,
-                    stride: self.outputs,
+                    stride: self.filters.outputs,
                 };
                 let place = Place { depth: positions.len(), first: example * each };
                 pack_at(rows, factor(example), place, panels);
             }
-            let images = &images[group * self.group_inputs()..];
+            let images = &images[group * self.filters.group_inputs()..];
             let gradient = &mut gradient[group * width..];
             product(images, &self.taps, positions, panels, width, start, gradient, &self.gradient_rows);
         }
@@ -219,32 +195,29 @@ impl Layer for Conv2d {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(self.outputs, self.window.output_height, self.window.output_width)
+        self.filters.output()
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let (window, initial) = (&self.window, Initial::FanIn(self.taps.len()));
-        let sizes = vec![self.outputs, self.group_inputs(), window.kernel_height, window.kernel_width];
-        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
-        let bias = self.bias.then(|| Tensor::new("bias", vec![self.outputs], initial));
-        std::iter::once(weight).chain(bias).collect()
+        self.filters.tensors()
     }
 
     fn multiply_adds(&self) -> u64 {
-        (self.window.positions() * self.weight_len()) as u64
+        self.filters.multiply_adds()
     }
 
     fn prepared_len(&self) -> usize {
-        self.groups * panels_len(self.taps.len(), self.group_outputs()) + self.phases.prepared_len()
+        self.filters.groups * panels_len(self.taps.len(), self.filters.group_outputs())
+            + self.phases.prepared_len()
     }
 
     fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
-        let (depth, width) = (self.taps.len(), self.group_outputs());
+        let (depth, width) = (self.taps.len(), self.filters.group_outputs());
         let len = panels_len(depth, width);
-        let (forward, backward) = prepared.split_at_mut(self.groups * len);
+        let (forward, backward) = prepared.split_at_mut(self.filters.groups * len);
         for (group, panels) in forward.chunks_exact_mut(len).enumerate() {
             let values = &parameters[group * width..];
-            pack(Rows { values, rows: depth, columns: width, stride: self.outputs }, 1.0, panels);
+            pack(Rows { values, rows: depth, columns: width, stride: self.filters.outputs }, 1.0, panels);
         }
         self.phases.prepare(parameters, backward);
     }
@@ -254,17 +227,19 @@ impl Layer for Conv2d {
     }
 
     fn scratch_len(&self, _pass: &Pass) -> usize {
-        let gram = if self.gram { patch_gram::scratch_len(&self.window, self.groups) } else { 0 };
-        self.upstream_panels_len().max(self.phases.scratch_len()).max(gram).max(self.outputs)
+        let gram =
+            if self.gram { patch_gram::scratch_len(&self.filters.window, self.filters.groups) } else { 0 };
+        self.upstream_panels_len().max(self.phases.scratch_len()).max(gram).max(self.filters.outputs)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
-        let (inputs, width, block) = (self.group_inputs(), self.group_outputs(), self.tape_block(pass));
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
+        let (inputs, width, block) =
+            (self.filters.group_inputs(), self.filters.group_outputs(), self.tape_block(pass));
         let panels_len = panels_len(self.taps.len(), width);
-        let bias = &weights.parameters[self.weight_len()..];
+        let bias = &weights.parameters[self.filters.weight_len()..];
         for (example, (input, output)) in input
-            .chunks_exact(self.window.input_len())
-            .zip(output.chunks_exact_mut(self.output_len()))
+            .chunks_exact(self.filters.window.input_len())
+            .zip(output.chunks_exact_mut(self.filters.output_len()))
             .enumerate()
         {
             let image = if self.is_padded() {
@@ -274,9 +249,10 @@ impl Layer for Conv2d {
             } else {
                 input
             };
-            for group in 0..self.groups {
+            for group in 0..self.filters.groups {
                 let panels = &weights.prepared[group * panels_len..][..panels_len];
-                let start = if self.bias { Start::Row(&bias[group * width..][..width]) } else { Start::Zero };
+                let start =
+                    if self.filters.bias { Start::Row(&bias[group * width..][..width]) } else { Start::Zero };
                 product(
                     &image[group * inputs..],
                     &self.positions,
@@ -291,40 +267,38 @@ impl Layer for Conv2d {
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
-        let prepared = &weights.prepared[self.groups * panels_len(self.taps.len(), self.group_outputs())..];
+        let prepared = &weights.prepared
+            [self.filters.groups * panels_len(self.taps.len(), self.filters.group_outputs())..];
         self.phases.downstream(prepared, upstream, downstream, memory.scratch);
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let block = self.tape_block(pass);
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
-        for (example, upstream) in upstream.chunks_exact(self.output_len()).enumerate() {
-            let own = &input[example * self.window.input_len()..][..self.window.input_len()];
+        for (example, upstream) in upstream.chunks_exact(self.filters.output_len()).enumerate() {
+            let own = &input[example * self.filters.window.input_len()..][..self.filters.window.input_len()];
             let bias_gradient = if self.gram {
-                weight_norms[example] =
-                    patch_gram::squared_norm(&self.window, self.groups, own, upstream, memory.scratch);
-                &mut memory.scratch[..self.outputs]
+                weight_norms[example] = patch_gram::squared_norm(
+                    &self.filters.window,
+                    self.filters.groups,
+                    own,
+                    upstream,
+                    memory.scratch,
+                );
+                &mut memory.scratch[..self.filters.outputs]
             } else {
                 let (padded, kept) = memory.tape[example * block..][..block].split_at_mut(self.border_len());
                 let image = if self.is_padded() { padded } else { own };
-                let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
+                let (gradient, bias_gradient) = kept.split_at_mut(self.filters.weight_len());
                 let panels = &mut *memory.scratch;
                 let one = Summands { images: image, upstream, positions: &self.positions };
                 self.weight_gradient(one, |_| 1.0, Start::Zero, gradient, panels);
                 weight_norms[example] = squared_norm(gradient);
                 bias_gradient
             };
-            if self.bias {
+            if self.filters.bias {
                 bias_norms[example] = pixel_bias::example_gradient(upstream, bias_gradient);
             }
         }
@@ -332,22 +306,20 @@ impl Layer for Conv2d {
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         let block = self.tape_block(pass);
         if self.keeps(pass) {
-            let (first, weight_len, bias_len) = (self.border_len(), self.weight_len(), self.bias_len());
+            let (first, weight_len, bias_len) =
+                (self.border_len(), self.filters.weight_len(), self.filters.bias_len());
             Kept { tape: memory.tape, block, first, weight_len, bias_len }.accumulate(factors, gradient);
             return;
         }
-        let (weight, bias) = gradient.split_at_mut(self.weight_len());
+        let (weight, bias) = gradient.split_at_mut(self.filters.weight_len());
         let (images, image_len) =
-            if self.is_padded() { (&*memory.tape, block) } else { (input, self.window.input_len()) };
+            if self.is_padded() { (&*memory.tape, block) } else { (input, self.filters.window.input_len()) };
         let examples = factors.examples();
         let mut first = examples.start;
         while first < examples.end {
@@ -356,15 +328,20 @@ impl Layer for Conv2d {
                 if whole { (self.many, &self.many_positions) } else { (1, &self.positions) };
             let some = Summands {
                 images: &images[first * image_len..(first + count) * image_len],
-                upstream: &upstream[first * self.output_len()..(first + count) * self.output_len()],
+                upstream: &upstream
+                    [first * self.filters.output_len()..(first + count) * self.filters.output_len()],
                 positions,
             };
             let factor = |example| factors.at(0, first + example);
             self.weight_gradient(some, factor, Start::Output, weight, memory.scratch);
             first += count;
         }
-        if self.bias {
-            pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
+        if self.filters.bias {
+            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias);
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 }

@@ -1,10 +1,12 @@
 //! Transposed convolution: the backward pass of a convolution, used forwards.
 
 use crate::error::Result;
-use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::kernel::elementwise::add;
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor, Values};
 use crate::layers::Context;
 use crate::layers::conv2d::Conv2d;
+use crate::layers::pixel_bias;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
 
@@ -111,62 +113,58 @@ impl Layer for ConvTranspose2d {
         self.convolution.scratch_len(pass).max(self.channels)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         // The convolution's backward pass does not look at its values.
         let values = Values { input: &[], output: &[] };
-        self.convolution.backward(weights, pass, values, input, Some(output), memory);
+        let downstream = Some(&mut *output);
+        self.convolution.backward(Backward { weights, pass, values, upstream: input, downstream, memory });
         if self.bias {
             let bias = &weights.parameters[self.weight_len..];
             output.chunks_exact_mut(self.channels).for_each(|pixel| add(pixel, bias));
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, pass, upstream, downstream, memory, .. }: Backward) {
         match downstream {
-            Some(downstream) => self.convolution.forward(weights, pass, upstream, downstream, memory),
+            Some(output) => {
+                self.convolution.forward(Forward { weights, pass, input: upstream, output, memory })
+            }
             None => self.convolution.keep(pass, upstream, memory.tape),
         }
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         if self.bias {
             let sum = &mut memory.scratch[..self.channels];
             for (norm, upstream) in bias_norms.iter_mut().zip(upstream.chunks_exact(self.shape.len())) {
-                sum.fill(0.0);
-                upstream.chunks_exact(self.channels).for_each(|pixel| add(sum, pixel));
-                *norm = squared_norm(sum);
+                *norm = pixel_bias::example_gradient(upstream, sum);
             }
         }
-        self.convolution.squared_norms(pass, upstream, input, weight_norms, memory);
+        let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
+        self.convolution.squared_norms(exchanged, weight_norms);
     }
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         let (weight, bias) = gradient.split_at_mut(self.weight_len);
         if self.bias {
-            for example in factors.examples() {
-                let upstream = &upstream[example * self.shape.len()..][..self.shape.len()];
-                upstream
-                    .chunks_exact(self.channels)
-                    .for_each(|pixel| add_scaled(bias, factors.at(1, example), pixel));
-            }
+            pixel_bias::accumulate(upstream, self.shape.len(), factors, bias);
         }
-        self.convolution.accumulate(pass, upstream, input, factors, weight, memory);
+        let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
+        self.convolution.accumulate(exchanged, factors, weight);
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
+    }
+
+    /// PyTorch lists the outputs of the weights second.
+    fn output_axis(&self, tensor: &Tensor) -> usize {
+        usize::from(tensor.sizes.len() > 1)
     }
 }

@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, dot, scale_into, squared_norm};
 use crate::kernel::limited::{add_limited, add_limited_products, largest};
 use crate::kernel::matrix::{Matrix, product};
-use crate::layer::{Factors, Initial, Layer, LimitedSum, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::RelevanceRule;
+use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, LimitedSum, Pass, Tensor};
 use crate::layers::Context;
 use crate::layers::gram::guarded;
 use crate::shape::Shape;
@@ -77,7 +78,7 @@ impl Layer for Dense {
         (pass.batch * self.steps * self.outputs).max(2 * self.steps * self.steps)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, .. }: Forward) {
         let rows = pass.batch * self.steps;
         let (matrix, bias) = weights.parameters.split_at(self.inputs * self.outputs);
         if self.bias {
@@ -92,15 +93,7 @@ impl Layer for Dense {
         );
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, pass, upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             let matrix = &weights.parameters[..self.inputs * self.outputs];
             product(
@@ -118,7 +111,7 @@ impl Layer for Dense {
     ///
     /// # Source
     /// Goodfellow 2015, "Efficient per-example gradient computations"; Li et al. 2022, section 4 (ghost clipping).
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         let inputs = input.chunks_exact(self.steps * self.inputs);
         let upstreams = upstream.chunks_exact(self.steps * self.outputs);
@@ -149,12 +142,9 @@ impl Layer for Dense {
 
     fn accumulate(
         &self,
-        _pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { input, upstream, memory, .. }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         let examples = factors.examples();
         let rows = examples.len() * self.steps;
@@ -182,15 +172,19 @@ impl Layer for Dense {
     fn limited_sum(&self) -> Option<&dyn LimitedSum> {
         (self.steps == 1).then_some(self)
     }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
+    }
 }
 
 /// The gradient of one vector is an outer product: each of its values is made where it is added.
 impl LimitedSum for Dense {
-    fn is_finite(&self, input: &[f32], upstream: &[f32]) -> bool {
+    fn is_finite(&self, Around { input, upstream }: Around) -> bool {
         (largest(input) * largest(upstream)).is_finite()
     }
 
-    fn accumulate(&self, input: &[f32], upstream: &[f32], limits: &[f32], gradient: &mut [f32]) {
+    fn accumulate(&self, Around { input, upstream }: Around, limits: &[f32], gradient: &mut [f32]) {
         let (matrix, bias) = gradient.split_at_mut(self.inputs * self.outputs);
         let (matrix_limits, bias_limits) = limits.split_at(self.inputs * self.outputs);
         add_limited_products(upstream, input, self.outputs, matrix_limits, matrix);

@@ -2,38 +2,32 @@
 
 use crate::kernel::channels::{strip, strips};
 use crate::kernel::elementwise::squared_norm;
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::kernel::instructions::vectorised;
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Tensor};
+use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
 use crate::layers::pixel_bias;
 use crate::layers::window::Window;
 use crate::shape::Shape;
-use multiversion::multiversion;
 use std::ops::Range;
 
 /// A convolution with as many groups as channels. Weights are stored height, width, channel.
 pub struct DepthwiseConv2d {
-    window: Window,
-    bias: bool,
+    filters: Filters,
 }
 
 impl DepthwiseConv2d {
     /// One output channel for each input channel.
     pub fn new(window: Window, bias: bool) -> DepthwiseConv2d {
-        DepthwiseConv2d { window, bias }
-    }
-
-    fn output_len(&self) -> usize {
-        self.window.positions() * self.window.channels
-    }
-
-    fn weight_len(&self) -> usize {
-        self.window.taps() * self.window.channels
+        let channels = window.channels;
+        DepthwiseConv2d { filters: Filters { window, groups: channels, outputs: channels, bias } }
     }
 
     /// Values on the tape for each example: the gradients of weight and bias, small enough to keep.
     fn block(&self, pass: &Pass) -> usize {
-        let bias = if self.bias { self.window.channels } else { 0 };
-        if pass.purpose == Purpose::PerExample { self.weight_len() + bias } else { 0 }
+        let kept = self.filters.weight_len() + self.filters.bias_len();
+        if pass.purpose == Purpose::PerExample { kept } else { 0 }
     }
 }
 
@@ -44,9 +38,10 @@ fn meets(tap: usize, stride: usize, padding: usize, size: usize, count: usize) -
     first..end.min(count)
 }
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn forward(window: &Window, weight: &[f32], bias: Option<&[f32]>, input: &[f32], output: &mut [f32]) {
-    strips!(window.channels, forward_of(window, weight, bias, input, output));
+vectorised! {
+    fn forward(window: &Window, weight: &[f32], bias: Option<&[f32]>, input: &[f32], output: &mut [f32]) {
+        strips!(window.channels, forward_of(window, weight, bias, input, output));
+    }
 }
 
 #[inline(always)]
@@ -82,10 +77,11 @@ fn forward_of<const LANES: usize>(
     }
 }
 
-/// Adds `weight · upstream` to every pixel under each window.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn backward(window: &Window, weight: &[f32], upstream: &[f32], downstream: &mut [f32]) {
-    strips!(window.channels, backward_of(window, weight, upstream, downstream));
+vectorised! {
+    /// Adds `weight · upstream` to every pixel under each window.
+    fn backward(window: &Window, weight: &[f32], upstream: &[f32], downstream: &mut [f32]) {
+        strips!(window.channels, backward_of(window, weight, upstream, downstream));
+    }
 }
 
 #[inline(always)]
@@ -118,10 +114,11 @@ fn backward_of<const LANES: usize>(
     }
 }
 
-/// Adds `factor` times one example's weight gradient.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn weight_gradient(window: &Window, input: &[f32], upstream: &[f32], factor: f32, gradient: &mut [f32]) {
-    strips!(window.channels, weight_gradient_of(window, input, upstream, factor, gradient));
+vectorised! {
+    /// Adds `factor` times one example's weight gradient.
+    fn weight_gradient(window: &Window, input: &[f32], upstream: &[f32], factor: f32, gradient: &mut [f32]) {
+        strips!(window.channels, weight_gradient_of(window, input, upstream, factor, gradient));
+    }
 }
 
 #[inline(always)]
@@ -163,65 +160,55 @@ impl Layer for DepthwiseConv2d {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
+        self.filters.output()
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let (window, initial) = (&self.window, Initial::FanIn(self.window.taps()));
-        let sizes = vec![window.channels, 1, window.kernel_height, window.kernel_width];
-        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
-        let bias = self.bias.then(|| Tensor::new("bias", vec![window.channels], initial));
-        std::iter::once(weight).chain(bias).collect()
+        self.filters.tensors()
     }
 
     fn multiply_adds(&self) -> u64 {
-        (self.window.positions() * self.weight_len()) as u64
+        self.filters.multiply_adds()
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
         pass.batch * self.block(pass)
     }
 
-    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
-        let (weight, bias) = weights.parameters.split_at(self.weight_len());
-        let examples =
-            input.chunks_exact(self.window.input_len()).zip(output.chunks_exact_mut(self.output_len()));
+    fn forward(&self, Forward { weights, input, output, .. }: Forward) {
+        let (weight, bias) = weights.parameters.split_at(self.filters.weight_len());
+        let examples = input
+            .chunks_exact(self.filters.window.input_len())
+            .zip(output.chunks_exact_mut(self.filters.output_len()));
         for (input, output) in examples {
-            forward(&self.window, weight, self.bias.then_some(bias), input, output);
+            forward(&self.filters.window, weight, self.filters.bias.then_some(bias), input, output);
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         downstream.fill(0.0);
-        let weight = &weights.parameters[..self.weight_len()];
+        let weight = &weights.parameters[..self.filters.weight_len()];
         let examples = upstream
-            .chunks_exact(self.output_len())
-            .zip(downstream.chunks_exact_mut(self.window.input_len()));
+            .chunks_exact(self.filters.output_len())
+            .zip(downstream.chunks_exact_mut(self.filters.window.input_len()));
         for (upstream, downstream) in examples {
-            backward(&self.window, weight, upstream, downstream);
+            backward(&self.filters.window, weight, upstream, downstream);
         }
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
-        let examples =
-            input.chunks_exact(self.window.input_len()).zip(upstream.chunks_exact(self.output_len()));
+        let examples = input
+            .chunks_exact(self.filters.window.input_len())
+            .zip(upstream.chunks_exact(self.filters.output_len()));
         let blocks = memory.tape.chunks_exact_mut(self.block(pass));
         for (example, ((input, upstream), block)) in examples.zip(blocks).enumerate() {
-            let (weight, bias) = block.split_at_mut(self.weight_len());
+            let (weight, bias) = block.split_at_mut(self.filters.weight_len());
             weight.fill(0.0);
-            weight_gradient(&self.window, input, upstream, 1.0, weight);
+            weight_gradient(&self.filters.window, input, upstream, 1.0, weight);
             weight_norms[example] = squared_norm(weight);
-            if self.bias {
+            if self.filters.bias {
                 bias_norms[example] = pixel_bias::example_gradient(upstream, bias);
             }
         }
@@ -229,27 +216,29 @@ impl Layer for DepthwiseConv2d {
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         if pass.purpose == Purpose::PerExample {
-            let (block, weight_len) = (self.block(pass), self.weight_len());
-            let bias_len = block - weight_len;
+            let block = self.block(pass);
+            let (weight_len, bias_len) = (self.filters.weight_len(), self.filters.bias_len());
             Kept { tape: memory.tape, block, first: 0, weight_len, bias_len }.accumulate(factors, gradient);
             return;
         }
-        let (weight, bias) = gradient.split_at_mut(self.weight_len());
+        let (weight, bias) = gradient.split_at_mut(self.filters.weight_len());
         for example in factors.examples() {
-            let input = &input[example * self.window.input_len()..][..self.window.input_len()];
-            let upstream = &upstream[example * self.output_len()..][..self.output_len()];
-            weight_gradient(&self.window, input, upstream, factors.at(0, example), weight);
+            let input =
+                &input[example * self.filters.window.input_len()..][..self.filters.window.input_len()];
+            let upstream = &upstream[example * self.filters.output_len()..][..self.filters.output_len()];
+            weight_gradient(&self.filters.window, input, upstream, factors.at(0, example), weight);
         }
-        if self.bias {
-            pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
+        if self.filters.bias {
+            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias);
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 }

@@ -1,11 +1,12 @@
 //! Dropout: sets values to zero at random, in training only.
 
 use crate::error::Result;
-use crate::initialise::SplitMix;
-use crate::layer::{Layer, Memory, Pass, Purpose, Values, Weights};
+use crate::kernel::instructions::vectorised;
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Forward, Layer, Pass, Purpose};
 use crate::layers::Context;
 use crate::shape::Shape;
-use multiversion::multiversion;
+use crate::split_mix::SplitMix;
 
 /// Inverted dropout: what stays is scaled up, so that evaluation needs no change.
 ///
@@ -50,20 +51,21 @@ impl Dropout {
     }
 }
 
-/// Copies values, each scaled or set to zero.
-///
-/// # Source
-/// The 32-bit mixer `lowbias32` of Wellons 2018, "Prospecting for hash functions", keyed before each round.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn mask(key: u64, threshold: u32, scale: f32, source: &[f32], target: &mut [f32]) {
-    let (low, high) = (key as u32, (key >> 32) as u32);
-    for (element, (target, source)) in target.iter_mut().zip(source).enumerate() {
-        let mut hash = (element as u32) ^ low;
-        hash = (hash ^ (hash >> 16)).wrapping_mul(0x7feb_352d) ^ high;
-        hash = (hash ^ (hash >> 15)).wrapping_mul(0x846c_a68b);
-        hash ^= hash >> 16;
-        // A product, not a choice, so that NaN stays visible.
-        *target = source * if hash < threshold { 0.0 } else { scale };
+vectorised! {
+    /// Copies values, each scaled or set to zero.
+    ///
+    /// # Source
+    /// The 32-bit mixer `lowbias32` of Wellons 2018, "Prospecting for hash functions", keyed before each round.
+    fn mask(key: u64, threshold: u32, scale: f32, source: &[f32], target: &mut [f32]) {
+        let (low, high) = (key as u32, (key >> 32) as u32);
+        for (element, (target, source)) in target.iter_mut().zip(source).enumerate() {
+            let mut hash = (element as u32) ^ low;
+            hash = (hash ^ (hash >> 16)).wrapping_mul(0x7feb_352d) ^ high;
+            hash = (hash ^ (hash >> 15)).wrapping_mul(0x846c_a68b);
+            hash ^= hash >> 16;
+            // A product, not a choice, so that NaN stays visible.
+            *target = source * if hash < threshold { 0.0 } else { scale };
+        }
     }
 }
 
@@ -76,7 +78,7 @@ impl Layer for Dropout {
         self.shape
     }
 
-    fn forward(&self, _weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { pass, input, output, .. }: Forward) {
         if pass.purpose == Purpose::Evaluate {
             output.copy_from_slice(input);
         } else {
@@ -84,17 +86,14 @@ impl Layer for Dropout {
         }
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { pass, upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             self.apply(pass, upstream, downstream);
         }
+    }
+
+    /// Nothing is dropped outside of training.
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Through)
     }
 }

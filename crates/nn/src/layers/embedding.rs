@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -55,7 +55,7 @@ impl Layer for Embedding {
         self.features
     }
 
-    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { weights, input, output, .. }: Forward) {
         for (&token, output) in input.iter().zip(output.chunks_exact_mut(self.features)) {
             match self.row(token) {
                 Some(row) => {
@@ -67,29 +67,14 @@ impl Layer for Embedding {
     }
 
     /// Tokens have no gradient.
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        _upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             downstream.fill(0.0);
         }
     }
 
     /// Rows of different tokens do not overlap; those of equal tokens add up before the norm is taken.
-    fn squared_norms(
-        &self,
-        _pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
-        norms: &mut [f32],
-        memory: Memory,
-    ) {
+    fn squared_norms(&self, Gradients { input, upstream, memory, .. }: Gradients, norms: &mut [f32]) {
         let sum = &mut memory.scratch[..self.features];
         let examples =
             input.chunks_exact(self.length).zip(upstream.chunks_exact(self.length * self.features));
@@ -109,12 +94,9 @@ impl Layer for Embedding {
 
     fn accumulate(
         &self,
-        _pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { input, upstream, .. }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        _memory: Memory,
     ) {
         for example in factors.examples() {
             let tokens = &input[example * self.length..][..self.length];

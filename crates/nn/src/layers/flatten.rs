@@ -1,6 +1,7 @@
 //! Turns an image or a sequence into a vector.
 
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -38,26 +39,22 @@ impl Layer for Flatten {
         Shape::Vector(self.pixels * self.channels)
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         let len = self.pixels * self.channels;
         for (input, output) in input.chunks_exact(len).zip(output.chunks_exact_mut(len)) {
             transpose(input, self.pixels, self.channels, output);
         }
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let len = self.pixels * self.channels;
         for (upstream, downstream) in upstream.chunks_exact(len).zip(downstream.chunks_exact_mut(len)) {
             transpose(upstream, self.channels, self.pixels, downstream);
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Moved)
     }
 }

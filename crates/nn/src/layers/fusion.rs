@@ -1,7 +1,7 @@
 //! Two classifiers side by side, fused by how decided each of them is.
 
 use crate::error::Result;
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layer::{Backward, Forward, Layer, Pass};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -84,7 +84,7 @@ impl Layer for Fusion {
         2 * self.classes
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { input, output, memory, .. }: Forward) {
         let classes = self.classes;
         let logarithms = &mut memory.scratch[..2 * classes];
         for (input, output) in input.chunks_exact(2 * classes).zip(output.chunks_exact_mut(classes)) {
@@ -98,15 +98,7 @@ impl Layer for Fusion {
         }
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { values, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let classes = self.classes;
         let logarithms = &mut memory.scratch[..2 * classes];
@@ -166,7 +158,7 @@ fn joint(fused: &Fused, logarithms: &[f32], output: &[f32], upstream: &[f32], do
 mod tests {
     use super::*;
     use crate::examples::Target;
-    use crate::layer::Purpose;
+    use crate::layer::{Memory, Purpose, Values, Weights};
     use crate::loss::Loss;
 
     const PASS: Pass = Pass { batch: 1, purpose: Purpose::Plain, seed: 0, first_example: 0 };
@@ -179,7 +171,8 @@ mod tests {
 
     fn outputs(layer: &Fusion, input: &[f32]) -> Vec<f32> {
         let (mut output, mut scratch) = (vec![0.0; layer.classes], vec![f32::NAN; 2 * layer.classes]);
-        layer.forward(NOTHING, &PASS, input, &mut output, Memory { tape: &mut [], scratch: &mut scratch });
+        let memory = Memory { tape: &mut [], scratch: &mut scratch };
+        layer.forward(Forward { weights: NOTHING, pass: &PASS, input, output: &mut output, memory });
         output
     }
 
@@ -188,9 +181,14 @@ mod tests {
         let (mut upstream, mut downstream) = (vec![0.0; layer.classes], vec![0.0; input.len()]);
         Loss::SoftmaxCrossEntropy.evaluate(&output, Target::Class(class), &mut upstream);
         let mut scratch = vec![f32::NAN; 2 * layer.classes];
-        let memory = Memory { tape: &mut [], scratch: &mut scratch };
-        let values = Values { input, output: &output };
-        layer.backward(NOTHING, &PASS, values, &upstream, Some(&mut downstream), memory);
+        layer.backward(Backward {
+            weights: NOTHING,
+            pass: &PASS,
+            values: Values { input, output: &output },
+            upstream: &upstream,
+            downstream: Some(&mut downstream),
+            memory: Memory { tape: &mut [], scratch: &mut scratch },
+        });
         downstream
     }
 

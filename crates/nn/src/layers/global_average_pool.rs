@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add, scale_into};
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -33,7 +34,7 @@ impl Layer for GlobalAveragePool {
         Shape::Vector(self.channels)
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         let examples = input.chunks_exact(self.pixels * self.channels);
         for (input, output) in examples.zip(output.chunks_exact_mut(self.channels)) {
             output.fill(0.0);
@@ -42,15 +43,7 @@ impl Layer for GlobalAveragePool {
         }
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let examples = downstream.chunks_exact_mut(self.pixels * self.channels);
         for (downstream, upstream) in examples.zip(upstream.chunks_exact(self.channels)) {
@@ -58,5 +51,9 @@ impl Layer for GlobalAveragePool {
                 scale_into(pixel, 1.0 / self.pixels as f32, upstream);
             }
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 }

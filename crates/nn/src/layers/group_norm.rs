@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
-use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Tensor};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::layers::kept::Kept;
@@ -114,7 +114,7 @@ impl Layer for GroupNorm {
         4 * self.channels
     }
 
-    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, input, output, memory, .. }: Forward) {
         let (channels, width) = (self.channels, self.group_channels());
         let examples =
             input.chunks_exact(self.example_len()).zip(output.chunks_exact_mut(self.example_len()));
@@ -139,15 +139,7 @@ impl Layer for GroupNorm {
 
     /// With `x̂ = (x - mean) / deviation`, `h = scale · g` and means over the group:
     /// `(h - mean(h) - x̂ · mean(h · x̂)) / deviation`.
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, values, upstream, downstream, memory, .. }: Backward) {
         let (channels, width) = (self.channels, self.group_channels());
         let count = (self.pixels * width) as f64;
         let mut downstream = downstream.map(|downstream| downstream.chunks_exact_mut(self.example_len()));
@@ -192,26 +184,11 @@ impl Layer for GroupNorm {
         }
     }
 
-    fn squared_norms(
-        &self,
-        pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        norms: &mut [f32],
-        memory: Memory,
-    ) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 
-    fn accumulate(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        factors: Factors,
-        gradient: &mut [f32],
-        memory: Memory,
-    ) {
+    fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {
         self.kept(memory.tape).accumulate(factors, gradient);
     }
 }

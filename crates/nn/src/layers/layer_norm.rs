@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{dot, squared_norm, sum};
-use crate::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::kernel::instructions::vectorised;
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Tensor, Weights};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::layers::kept::Kept;
 use crate::shape::Shape;
-use multiversion::multiversion;
 
 /// Normalises over the features of a vector, or of every step of a sequence.
 ///
@@ -49,30 +49,31 @@ impl LayerNorm {
     }
 }
 
-/// Adds one row's part to the gradients of scale and shift, and leaves the normalised row and the scaled gradient.
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn gradients(
-    row: &[f32],
-    upstream: &[f32],
-    statistics: (f32, f32),
-    scale: Option<&[f32]>,
-    kept: &mut [f32],
-    scratch: &mut [f32],
-) {
-    let features = row.len();
-    let upstream = &upstream[..features];
-    let (scales, shifts) = kept.split_at_mut(features);
-    let (normal, scaled) = scratch.split_at_mut(features);
-    let (shifts, scaled) = (&mut shifts[..features], &mut scaled[..features]);
-    for index in 0..features {
-        normal[index] = (row[index] - statistics.0) * statistics.1;
-        scales[index] += upstream[index] * normal[index];
-        shifts[index] += upstream[index];
-        scaled[index] = upstream[index];
-    }
-    if let Some(scale) = scale {
-        for (scaled, scale) in scaled.iter_mut().zip(scale) {
-            *scaled *= scale;
+vectorised! {
+    /// Adds one row's part to the gradients of scale and shift, and leaves the normalised row and the scaled gradient.
+    fn gradients(
+        row: &[f32],
+        upstream: &[f32],
+        statistics: (f32, f32),
+        scale: Option<&[f32]>,
+        kept: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let features = row.len();
+        let upstream = &upstream[..features];
+        let (scales, shifts) = kept.split_at_mut(features);
+        let (normal, scaled) = scratch.split_at_mut(features);
+        let (shifts, scaled) = (&mut shifts[..features], &mut scaled[..features]);
+        for index in 0..features {
+            normal[index] = (row[index] - statistics.0) * statistics.1;
+            scales[index] += upstream[index] * normal[index];
+            shifts[index] += upstream[index];
+            scaled[index] = upstream[index];
+        }
+        if let Some(scale) = scale {
+            for (scaled, scale) in scaled.iter_mut().zip(scale) {
+                *scaled *= scale;
+            }
         }
     }
 }
@@ -98,7 +99,7 @@ impl Layer for LayerNorm {
         2 * self.features
     }
 
-    fn forward(&self, weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, input, output, memory, .. }: Forward) {
         let features = self.features;
         let rows = input.chunks_exact(features).zip(output.chunks_exact_mut(features));
         for (index, (input, output)) in rows.enumerate() {
@@ -122,15 +123,7 @@ impl Layer for LayerNorm {
     }
 
     /// With `x̂ = (x - mean) / deviation` and `h = scale · g`: `(h - mean(h) - x̂ · mean(h · x̂)) / deviation`.
-    fn backward(
-        &self,
-        weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, values, upstream, downstream, memory, .. }: Backward) {
         let features = self.features;
         let mut downstream = downstream.map(|downstream| downstream.chunks_exact_mut(features));
         let examples = values
@@ -157,26 +150,11 @@ impl Layer for LayerNorm {
         }
     }
 
-    fn squared_norms(
-        &self,
-        pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        norms: &mut [f32],
-        memory: Memory,
-    ) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 
-    fn accumulate(
-        &self,
-        _pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        factors: Factors,
-        gradient: &mut [f32],
-        memory: Memory,
-    ) {
+    fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {
         self.kept(memory.tape).accumulate(factors, gradient);
     }
 }

@@ -1,11 +1,12 @@
 //! The largest value under a sliding window.
 
 use crate::error::Result;
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::kernel::instructions::vectorised;
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Forward, Layer, Values};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
-use multiversion::multiversion;
 
 /// Max pooling with any kernel, stride and padding; windows may overlap.
 ///
@@ -38,62 +39,59 @@ impl Layer for MaxPool {
         true
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         forward(&self.window, input, output);
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { values, upstream, downstream, .. }: Backward) {
         if let Some(downstream) = downstream {
             downstream.fill(0.0);
             backward(&self.window, values, upstream, downstream);
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Moved)
     }
 }
 
 /// Channels handled together: they stay in registers while the window is read.
 const LANES: usize = 16;
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
-    let channels = window.channels;
-    let output_len = window.positions() * channels;
-    for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
-        for row in 0..window.output_height {
-            let rows = window.rows(row);
-            for column in 0..window.output_width {
-                let columns = window.columns(column);
-                let output = &mut output[(row * window.output_width + column) * channels..][..channels];
-                let (blocks, rest) = output.as_chunks_mut::<LANES>();
-                let rest_begin = blocks.len() * LANES;
-                for (block, output) in blocks.iter_mut().enumerate() {
-                    let mut largest = [f32::NEG_INFINITY; LANES];
-                    for y in rows.clone() {
-                        for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + block * LANES;
-                            let Some(values) = input[pixel..].first_chunk::<LANES>() else {
-                                return;
-                            };
-                            for (largest, &value) in largest.iter_mut().zip(values) {
-                                *largest = larger(*largest, value);
+vectorised! {
+    fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
+        let channels = window.channels;
+        let output_len = window.positions() * channels;
+        for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
+            for row in 0..window.output_height {
+                let rows = window.rows(row);
+                for column in 0..window.output_width {
+                    let columns = window.columns(column);
+                    let output = &mut output[(row * window.output_width + column) * channels..][..channels];
+                    let (blocks, rest) = output.as_chunks_mut::<LANES>();
+                    let rest_begin = blocks.len() * LANES;
+                    for (block, output) in blocks.iter_mut().enumerate() {
+                        let mut largest = [f32::NEG_INFINITY; LANES];
+                        for y in rows.clone() {
+                            for x in columns.clone() {
+                                let pixel = (y * window.width + x) * channels + block * LANES;
+                                let Some(values) = input[pixel..].first_chunk::<LANES>() else {
+                                    return;
+                                };
+                                for (largest, &value) in largest.iter_mut().zip(values) {
+                                    *largest = larger(*largest, value);
+                                }
                             }
                         }
+                        *output = largest;
                     }
-                    *output = largest;
-                }
-                rest.fill(f32::NEG_INFINITY);
-                for y in rows.clone() {
-                    for x in columns.clone() {
-                        let pixel = (y * window.width + x) * channels + rest_begin;
-                        for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
-                            *largest = larger(*largest, value);
+                    rest.fill(f32::NEG_INFINITY);
+                    for y in rows.clone() {
+                        for x in columns.clone() {
+                            let pixel = (y * window.width + x) * channels + rest_begin;
+                            for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
+                                *largest = larger(*largest, value);
+                            }
                         }
                     }
                 }
@@ -108,46 +106,47 @@ fn larger(largest: f32, value: f32) -> f32 {
     if value > largest || value.is_nan() { value } else { largest }
 }
 
-#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx512f+avx512vl+avx512dq+avx512bw"))]
-fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
-    let channels = window.channels;
-    let output_len = window.positions() * channels;
-    let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
-    let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
-    for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
-        for row in 0..window.output_height {
-            let rows = window.rows(row);
-            for column in 0..window.output_width {
-                let columns = window.columns(column);
-                let at = (row * window.output_width + column) * channels;
-                let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
-                let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
-                let rest_begin = maxima.len() * LANES;
-                for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
-                    let mut open = *open;
-                    for y in rows.clone() {
-                        for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + block * LANES;
-                            let Some(input) = input[pixel..].first_chunk::<LANES>() else {
-                                return;
-                            };
-                            let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
-                                return;
-                            };
-                            give(input, largest, &mut open, downstream);
+vectorised! {
+    fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
+        let channels = window.channels;
+        let output_len = window.positions() * channels;
+        let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
+        let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
+        for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
+            for row in 0..window.output_height {
+                let rows = window.rows(row);
+                for column in 0..window.output_width {
+                    let columns = window.columns(column);
+                    let at = (row * window.output_width + column) * channels;
+                    let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
+                    let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
+                    let rest_begin = maxima.len() * LANES;
+                    for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
+                        let mut open = *open;
+                        for y in rows.clone() {
+                            for x in columns.clone() {
+                                let pixel = (y * window.width + x) * channels + block * LANES;
+                                let Some(input) = input[pixel..].first_chunk::<LANES>() else {
+                                    return;
+                                };
+                                let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
+                                    return;
+                                };
+                                give(input, largest, &mut open, downstream);
+                            }
                         }
                     }
-                }
-                if maxima_rest.is_empty() {
-                    continue;
-                }
-                let mut open = [0.0; LANES];
-                let open = &mut open[..opens_rest.len()];
-                open.copy_from_slice(opens_rest);
-                for y in rows.clone() {
-                    for x in columns.clone() {
-                        let pixel = (y * window.width + x) * channels + rest_begin;
-                        give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
+                    if maxima_rest.is_empty() {
+                        continue;
+                    }
+                    let mut open = [0.0; LANES];
+                    let open = &mut open[..opens_rest.len()];
+                    open.copy_from_slice(opens_rest);
+                    for y in rows.clone() {
+                        for x in columns.clone() {
+                            let pixel = (y * window.width + x) * channels + rest_begin;
+                            give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
+                        }
                     }
                 }
             }

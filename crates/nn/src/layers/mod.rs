@@ -10,6 +10,7 @@ pub mod dense;
 pub mod depthwise_conv2d;
 pub mod dropout;
 pub mod embedding;
+mod filters;
 pub mod flatten;
 pub mod fusion;
 pub mod global_average_pool;

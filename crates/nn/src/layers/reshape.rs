@@ -1,7 +1,8 @@
 //! Another shape for the same values.
 
 use crate::error::Result;
-use crate::layer::{Layer, Memory, Pass, Values, Weights};
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::limits;
 use crate::shape::Shape;
@@ -55,7 +56,7 @@ impl Layer for Reshape {
         self.shape
     }
 
-    fn forward(&self, _weights: Weights, _pass: &Pass, input: &[f32], output: &mut [f32], _memory: Memory) {
+    fn forward(&self, Forward { input, output, .. }: Forward) {
         if self.sources.is_empty() {
             output.copy_from_slice(input);
             return;
@@ -68,15 +69,7 @@ impl Layer for Reshape {
         }
     }
 
-    fn backward(
-        &self,
-        _weights: Weights,
-        _pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        _memory: Memory,
-    ) {
+    fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         if self.sources.is_empty() {
             downstream.copy_from_slice(upstream);
@@ -88,5 +81,9 @@ impl Layer for Reshape {
                 downstream[source as usize] = *upstream;
             }
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Moved)
     }
 }

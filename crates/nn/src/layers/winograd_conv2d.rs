@@ -4,7 +4,9 @@ use crate::kernel::elementwise::{add, squared_norm};
 use crate::kernel::line::{lines, lines_mut};
 use crate::kernel::winograd::Winograd;
 use crate::kernel::{LANES, Line};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Purpose, Tensor, Values, Weights};
+use crate::layer::RelevanceRule;
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Tensor};
+use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
@@ -12,10 +14,8 @@ use crate::shape::Shape;
 
 /// The same layer as [`Conv2d`](crate::layers::conv2d::Conv2d), for the windows that Winograd's algorithm serves.
 pub struct WinogradConv2d {
-    window: Window,
+    filters: Filters,
     winograd: Winograd,
-    outputs: usize,
-    bias: bool,
     /// Whether norms come from Gram matrices instead of kept gradients.
     gram: bool,
 }
@@ -46,31 +46,17 @@ impl WinogradConv2d {
         WinogradConv2d {
             winograd: Winograd::new(window.height, window.width, window.channels, outputs, kernel, padding),
             gram: patch_gram::is_cheaper(window.positions(), window.taps() * window.channels, outputs),
-            window,
-            outputs,
-            bias,
+            filters: Filters { window, groups: 1, outputs, bias },
         }
-    }
-
-    fn weight_len(&self) -> usize {
-        self.window.taps() * self.window.channels * self.outputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.window.positions() * self.outputs
     }
 
     fn keeps(&self, pass: &Pass) -> bool {
         pass.purpose == Purpose::PerExample && !self.gram
     }
 
-    fn bias_len(&self) -> usize {
-        if self.bias { self.outputs } else { 0 }
-    }
-
     /// Kept values of an example: the gradients of the weights and, if there is one, of the bias.
     fn kept_len(&self) -> usize {
-        self.weight_len() + self.bias_len()
+        self.filters.weight_len() + self.filters.bias_len()
     }
 
     fn scratch<'a>(&self, scratch: &'a mut [f32]) -> &'a mut [Line] {
@@ -84,20 +70,15 @@ impl Layer for WinogradConv2d {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(self.outputs, self.window.output_height, self.window.output_width)
+        self.filters.output()
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let window = &self.window;
-        let initial = Initial::FanIn(window.taps() * window.channels);
-        let sizes = vec![self.outputs, window.channels, window.kernel_height, window.kernel_width];
-        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
-        let bias = self.bias.then(|| Tensor::new("bias", vec![self.outputs], initial));
-        std::iter::once(weight).chain(bias).collect()
+        self.filters.tensors()
     }
 
     fn multiply_adds(&self) -> u64 {
-        (self.window.positions() * self.weight_len()) as u64
+        self.filters.multiply_adds()
     }
 
     fn prepared_len(&self) -> usize {
@@ -105,7 +86,7 @@ impl Layer for WinogradConv2d {
     }
 
     fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
-        self.winograd.transform_weights(&parameters[..self.weight_len()], lines_mut(prepared));
+        self.winograd.transform_weights(&parameters[..self.filters.weight_len()], lines_mut(prepared));
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
@@ -117,51 +98,44 @@ impl Layer for WinogradConv2d {
     }
 
     fn scratch_len(&self, _pass: &Pass) -> usize {
-        let gram = if self.gram { patch_gram::scratch_len(&self.window, 1) } else { 0 };
-        (self.winograd.scratch_len() * LANES).max(gram).max(self.outputs)
+        let gram = if self.gram { patch_gram::scratch_len(&self.filters.window, 1) } else { 0 };
+        (self.winograd.scratch_len() * LANES).max(gram).max(self.filters.outputs)
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let scratch = self.scratch(memory.scratch);
         self.winograd.forward(lines(weights.prepared), input, pass.batch, output, scratch);
-        if self.bias {
-            let bias = &weights.parameters[self.weight_len()..];
-            output.chunks_exact_mut(self.outputs).for_each(|pixel| add(pixel, bias));
+        if self.filters.bias {
+            let bias = &weights.parameters[self.filters.weight_len()..];
+            output.chunks_exact_mut(self.filters.outputs).for_each(|pixel| add(pixel, bias));
         }
     }
 
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, pass, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let scratch = self.scratch(memory.scratch);
         self.winograd.backward_input(lines(weights.prepared), upstream, pass.batch, downstream, scratch);
     }
 
-    fn squared_norms(&self, pass: &Pass, input: &[f32], upstream: &[f32], norms: &mut [f32], memory: Memory) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         for example in 0..pass.batch {
-            let pixels = &upstream[example * self.output_len()..][..self.output_len()];
+            let pixels = &upstream[example * self.filters.output_len()..][..self.filters.output_len()];
             let bias_gradient = if self.gram {
-                let image = &input[example * self.window.input_len()..][..self.window.input_len()];
+                let image =
+                    &input[example * self.filters.window.input_len()..][..self.filters.window.input_len()];
                 weight_norms[example] =
-                    patch_gram::squared_norm(&self.window, 1, image, pixels, memory.scratch);
-                &mut memory.scratch[..self.outputs]
+                    patch_gram::squared_norm(&self.filters.window, 1, image, pixels, memory.scratch);
+                &mut memory.scratch[..self.filters.outputs]
             } else {
                 let kept = &mut memory.tape[example * self.kept_len()..][..self.kept_len()];
-                let (gradient, bias_gradient) = kept.split_at_mut(self.weight_len());
+                let (gradient, bias_gradient) = kept.split_at_mut(self.filters.weight_len());
                 let scratch = self.scratch(memory.scratch);
                 self.winograd.example_gradient(input, upstream, example, gradient, scratch);
                 weight_norms[example] = squared_norm(gradient);
                 bias_gradient
             };
-            if self.bias {
+            if self.filters.bias {
                 bias_norms[example] = pixel_bias::example_gradient(pixels, bias_gradient);
             }
         }
@@ -169,23 +143,25 @@ impl Layer for WinogradConv2d {
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        input: &[f32],
-        upstream: &[f32],
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
-        memory: Memory,
     ) {
         if self.keeps(pass) {
-            let (block, weight_len, bias_len) = (self.kept_len(), self.weight_len(), self.bias_len());
+            let (block, weight_len, bias_len) =
+                (self.kept_len(), self.filters.weight_len(), self.filters.bias_len());
             Kept { tape: memory.tape, block, first: 0, weight_len, bias_len }.accumulate(factors, gradient);
             return;
         }
-        let (weight, bias) = gradient.split_at_mut(self.weight_len());
+        let (weight, bias) = gradient.split_at_mut(self.filters.weight_len());
         let scratch = self.scratch(memory.scratch);
         self.winograd.weight_gradient(input, upstream, factors.examples(), factors.of(0), weight, scratch);
-        if self.bias {
-            pixel_bias::accumulate(upstream, self.output_len(), factors, bias);
+        if self.filters.bias {
+            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias);
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 }

@@ -36,6 +36,7 @@ fn entry(text: &mut String, entry: &Entry, depth: usize) {
     }
     match &entry.piece {
         Piece::Layer(layer) => *text += &options::<LayerConfig>(layer),
+        Piece::Custom(layer) => *text += &format!("type = {}", toml::Value::from(layer.kind())),
         Piece::Activation(activation) => *text += &options::<Activation>(activation),
         Piece::Sequential(layers) => composite(text, "sequential", &[("layers", layers)], depth),
         Piece::Sum(branches) => match as_residual(branches) {

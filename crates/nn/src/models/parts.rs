@@ -16,26 +16,14 @@ pub fn group_norm(channels: usize) -> LayerConfig {
 
 /// A square window with a bias.
 pub fn conv(channels: usize, kernel: usize, stride: usize, padding: usize) -> LayerConfig {
-    LayerConfig::Conv2d {
-        channels,
-        kernel: Extent::Square(kernel),
-        stride: Extent::Square(stride),
-        padding: Extent::Square(padding),
-        groups: 1,
-        bias: true,
-    }
+    let [kernel, stride, padding] = [kernel, stride, padding].map(Extent::Square);
+    LayerConfig::Conv2d { channels, kernel, stride, padding, groups: 1, bias: true }
 }
 
 /// A square window without a bias, as before a normalisation.
 pub fn unbiased_conv(channels: usize, kernel: usize, stride: usize, padding: usize) -> LayerConfig {
-    LayerConfig::Conv2d {
-        channels,
-        kernel: Extent::Square(kernel),
-        stride: Extent::Square(stride),
-        padding: Extent::Square(padding),
-        groups: 1,
-        bias: false,
-    }
+    let [kernel, stride, padding] = [kernel, stride, padding].map(Extent::Square);
+    LayerConfig::Conv2d { channels, kernel, stride, padding, groups: 1, bias: false }
 }
 
 /// Largest value under a square window.

@@ -17,6 +17,7 @@ mod neurons;
 mod rule;
 mod walk;
 
+pub use crate::layer::RelevanceRule as Rule;
 pub use neurons::Neurons;
 
 use crate::buffer::{Buffer, buffer};
@@ -27,7 +28,7 @@ use crate::network::{Network, Operation};
 use crate::plan::Plan;
 use crate::workspace::Step;
 use rayon::prelude::*;
-use rule::Rule;
+use rule::rule_of;
 use std::ops::Range;
 use std::sync::Arc;
 use walk::Walk;
@@ -66,7 +67,7 @@ impl Propagation {
                 "relevance: a stabiliser of {stabiliser} is not a finite number of at least zero"
             )));
         }
-        let rules = network.nodes().iter().map(Rule::of).collect::<Result<_>>()?;
+        let rules = network.nodes().iter().map(rule_of).collect::<Result<_>>()?;
         // Values before and after an activation are both needed: no buffer may serve for two.
         let plan = Plan::new(&network, false, true);
         Ok(Propagation { neurons: Neurons::new(&network), plan, rules, stabiliser, network })

@@ -2,7 +2,7 @@
 
 use super::walk::Walk;
 use crate::layer::Tensor;
-use crate::network::Network;
+use crate::network::{Network, Operation};
 use crate::workspace::Step;
 
 /// The neurons of a network, layer by layer: one for each output of a dense layer and each output channel of a convolution.
@@ -22,10 +22,9 @@ impl Neurons {
         let mut neurons = Neurons { layers: Vec::new(), count: 0, owners: vec![0; network.parameter_len()] };
         for (index, node) in network.nodes().iter().enumerate().filter(|(_, node)| !node.tensors.is_empty()) {
             let count = network.edges()[node.output].channels();
+            let Operation::Layer(layer) = &node.operation else { continue };
             for parameter in &network.parameters()[node.tensors.clone()] {
-                // PyTorch lists the outputs of a transposed convolution's weights second, and all others first.
-                let transposed = node.kind() == "conv-transpose2d" && parameter.tensor.sizes.len() > 1;
-                let stride = stride(&parameter.tensor, usize::from(transposed));
+                let stride = stride(&parameter.tensor, layer.output_axis(&parameter.tensor));
                 for (place, owner) in neurons.owners[parameter.range.clone()].iter_mut().enumerate() {
                     *owner = (neurons.count + place / stride % count) as u32;
                 }

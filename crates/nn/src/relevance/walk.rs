@@ -1,10 +1,10 @@
 //! One example's way forward through the network, and that of its relevance back.
 
-use super::rule::Rule;
+use super::Rule;
 use crate::buffer::{Buffer, buffer};
 use crate::examples::Target;
 use crate::kernel::elementwise::add;
-use crate::layer::{Layer, Memory, Pass, Purpose, Values};
+use crate::layer::{Backward, Layer, Memory, Pass, Purpose, Values};
 use crate::network::{Network, Node, Operation};
 use crate::plan::{NodePlan, Plan};
 use crate::workspace::{Step, Workspace, pair, parts, weights};
@@ -88,8 +88,14 @@ impl Walk {
         let proportional = rule == Rule::Proportional;
         let upstream =
             if proportional { divide(upstream, values.output, stabiliser, ratios) } else { upstream };
-        let memory = Memory { tape: &mut space.tapes[index], scratch: &mut space.scratch };
-        layer.backward(weights(step, node, plan), pass, values, upstream, Some(&mut *pulled), memory);
+        layer.backward(Backward {
+            weights: weights(step, node, plan),
+            pass,
+            values,
+            upstream,
+            downstream: Some(&mut *pulled),
+            memory: Memory { tape: &mut space.tapes[index], scratch: &mut space.scratch },
+        });
         if proportional {
             add_products(target, values.input, pulled);
         } else {

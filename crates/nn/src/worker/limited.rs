@@ -24,7 +24,7 @@ impl Worker {
                 Some(layer) => self
                     .space
                     .around(step, *index, example..example + 1)
-                    .is_some_and(|[input, upstream]| !layer.is_finite(input, upstream)),
+                    .is_some_and(|around| !layer.is_finite(around)),
                 None => !largest(&self.record_gradient[node.parameters.clone()]).is_finite(),
             };
             if let Some((_, node)) = nodes.iter().enumerate().find(not_finite) {
@@ -44,10 +44,10 @@ impl Worker {
             for examples in self.excluded_here[..pass.batch].chunk_by(|one, next| one == next) {
                 let last = first + examples.len();
                 if !examples[0]
-                    && let Some([input, upstream]) = self.space.around(step, index, first..last)
+                    && let Some(around) = self.space.around(step, index, first..last)
                 {
                     let sum = &mut self.gradient[range.clone()];
-                    layer.accumulate(input, upstream, &limits[range.clone()], sum);
+                    layer.accumulate(around, &limits[range.clone()], sum);
                 }
                 first = last;
             }

@@ -2,7 +2,7 @@
 
 use muffle_nn::Purpose;
 use muffle_nn::buffer::buffer;
-use muffle_nn::layer::{Factors, Layer, Memory, Pass, Tensor, Values, Weights};
+use muffle_nn::layer::{Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Tensor, Values, Weights};
 
 /// What a layer made of a batch.
 pub struct Run {
@@ -33,30 +33,23 @@ pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32
         let width = values.len() / batch;
         values[values.len() - width..].iter().chain(values).copied().collect()
     };
-    let mut step = |pass: &Pass, input: &[f32], upstream: &[f32], wanted: bool, tape: &mut [f32]| {
+    let mut step = |batch: usize, input: &[f32], upstream: &[f32], wanted: bool, tape: &mut [f32]| {
         scratch.fill(f32::NAN);
-        once(layer, weights, pass, input, upstream, wanted, tape, &mut scratch)
+        let memory = Memory { tape, scratch: &mut scratch };
+        let pass = &pass(batch);
+        once(layer, weights, Gradients { pass, input, upstream, memory }, wanted)
     };
-    step(&pass(capacity), &longer(input), &longer(upstream), true, &mut tape);
-    let found = step(&pass(batch), input, upstream, true, &mut tape);
+    step(capacity, &longer(input), &longer(upstream), true, &mut tape);
+    let found = step(batch, input, upstream, true, &mut tape);
     // A first layer, whose input gradient nobody wants, has the same gradient.
     tape.fill(0.0);
-    let first = step(&pass(batch), input, upstream, false, &mut tape);
+    let first = step(batch, input, upstream, false, &mut tape);
     assert_eq!(first.gradient, found.gradient, "without an input gradient");
     found
 }
 
-#[allow(clippy::too_many_arguments)]
-fn once(
-    layer: &dyn Layer,
-    weights: Weights,
-    pass: &Pass,
-    input: &[f32],
-    upstream: &[f32],
-    wanted: bool,
-    tape: &mut [f32],
-    scratch: &mut [f32],
-) -> Run {
+fn once(layer: &dyn Layer, weights: Weights, call: Gradients, wanted: bool) -> Run {
+    let Gradients { pass, input, upstream, memory: Memory { tape, scratch } } = call;
     let tensors = layer.tensors().len();
     let mut run = Run {
         output: vec![f32::NAN; upstream.len()],
@@ -65,26 +58,27 @@ fn once(
         norms: vec![f32::NAN; tensors * pass.batch],
     };
     let memory = Memory { tape, scratch };
-    layer.forward(weights, pass, input, &mut run.output, memory);
+    layer.forward(Forward { weights, pass, input, output: &mut run.output, memory });
     if pass.purpose == Purpose::Evaluate {
         return run;
     }
     let values = Values { input, output: &run.output };
     let downstream = wanted.then_some(&mut run.downstream[..]);
-    layer.backward(weights, pass, values, upstream, downstream, Memory { tape, scratch });
+    let memory = Memory { tape, scratch };
+    layer.backward(Backward { weights, pass, values, upstream, downstream, memory });
     if tensors == 0 {
         return run;
     }
     let ones = vec![1.0; tensors * pass.batch];
     let factors = if pass.purpose == Purpose::PerExample {
         let memory = Memory { tape, scratch };
-        layer.squared_norms(pass, input, upstream, &mut run.norms, memory);
+        layer.squared_norms(Gradients { pass, input, upstream, memory }, &mut run.norms);
         Factors::weighted(&ones, pass.batch)
     } else {
         Factors::ones(pass.batch, 0..pass.batch)
     };
     let memory = Memory { tape, scratch };
-    layer.accumulate(pass, input, upstream, factors, &mut run.gradient, memory);
+    layer.accumulate(Gradients { pass, input, upstream, memory }, factors, &mut run.gradient);
     run
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod layer_run;
+pub mod regression;
 
 use muffle_nn::config::Entry;
 use muffle_nn::initialise::{SplitMix, initial_parameters};

@@ -36,7 +36,7 @@ fn exact(pair: &Pair, epsilon: f64) -> f64 {
         }
         // Symmetric pairs: H(e^ε) = 1 − e^ε + e^ε H(e^−ε).
         Pair::Full(Base::Laplace { .. }) => -epsilon.exp_m1() + epsilon.exp() * exact(pair, -epsilon),
-        Pair::WithoutReplacement { sample_rate, base } => {
+        Pair::FixedSize { sample_rate, base } => {
             let (sample_rate, base) = (*sample_rate, base.clone());
             let removed = Pair::Remove { sample_rate, base: base.clone() };
             exact(&if epsilon >= 0.0 { removed } else { Pair::Add { sample_rate, base } }, epsilon)
@@ -64,7 +64,7 @@ fn the_truth_lies_between_both_curves() {
         for cells_wanted in [7.0, 60.0, 1000.0] {
             let step = (high - low) / cells_wanted;
             let sketch = pair.sketch(-50.0);
-            let anywhere = !matches!(pair, Pair::WithoutReplacement { .. });
+            let anywhere = !matches!(pair, Pair::FixedSize { .. });
             let other = if anywhere { 0.31 * step } else { 0.0 };
             for offset in [pair.anchor(&sketch, step), other] {
                 let cells = Cells::new(&pair, step, offset, -50.0, f64::INFINITY);

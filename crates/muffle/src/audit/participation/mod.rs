@@ -12,11 +12,12 @@ pub use draws::MakeSampler;
 use super::report::Verdict;
 use super::runs::proved;
 use crate::data::Dataset;
+use crate::error::{Error, Result};
 use crate::methods::Mode;
 use crate::noise::Key;
-use crate::train::choices::SamplerChoice;
+use crate::sampler::SamplerChoice;
+use crate::train::Plan;
 use crate::train::validation::hold_out;
-use crate::train::{Plan, Result, TrainError};
 use check::{log_binomial, log_common};
 use draws::Draws;
 use muffle_accounting::{Adjacency, Assignment, Event};
@@ -76,12 +77,12 @@ pub struct ParticipationReport {
 pub fn audit(plan: &Plan, dataset: &Dataset, settings: &Settings) -> Result<ParticipationReport> {
     let Settings { runs, confidence, seed } = *settings;
     if !(confidence > 0.0 && confidence < 1.0) {
-        return Err(TrainError::Plan(format!("confidence {confidence} is outside (0, 1)")));
+        return Err(Error::Plan(format!("confidence {confidence} is outside (0, 1)")));
     }
     if runs == 0 {
-        return Err(TrainError::Plan("0 runs show nothing; take 20 or more".to_string()));
+        return Err(Error::Plan("0 runs show nothing; take 20 or more".to_string()));
     }
-    let share = plan.recipe.validation.map_or(0.0, |validation| validation.share());
+    let share = plan.recipe.training.validation.map_or(0.0, |validation| validation.share());
     let records = match share > 0.0 {
         true => hold_out(&dataset.train(), share).0.len(),
         false => dataset.train().split().len(),
@@ -92,14 +93,14 @@ pub fn audit(plan: &Plan, dataset: &Dataset, settings: &Settings) -> Result<Part
     Ok(ParticipationReport {
         verdict: if violated { Verdict::Violated } else { Verdict::NoContradictionFound },
         method: plan.method.name.to_string(),
-        mode: plan.recipe.mode,
+        mode: plan.recipe.training.mode,
         claimed: plan.claimed,
         proved: proved(plan)?.0,
         measured: None,
         confidence,
         adjacency: plan.adjacency,
         threat: THREAT.to_string(),
-        sampler: plan.recipe.sampler,
+        sampler: plan.recipe.training.sampler,
         charged: charged(&make).kind().to_string(),
         records,
         runs,
@@ -134,7 +135,7 @@ pub fn checks(make: &MakeSampler, records: usize, runs: u64, seed: u64) -> Resul
             let steps = steps(sample_rate);
             Ok(poisson(&Draws::new(make, records, (runs, steps, steps), seed), sample_rate))
         }
-        Event::SampledWithoutReplacement { sample_rate, .. } => {
+        Event::FixedSizeSampled { sample_rate, .. } => {
             let steps = steps(sample_rate);
             Ok(fixed_size(&Draws::new(make, records, (runs, steps, steps), seed), sample_rate))
         }
@@ -142,7 +143,7 @@ pub fn checks(make: &MakeSampler, records: usize, runs: u64, seed: u64) -> Resul
             let period = make(&Key::from_seed(0)).period();
             Ok(partition(&Draws::new(make, records, (runs, 2 * period, period), seed), assignment, period))
         }
-        event => Err(TrainError::Plan(format!(
+        event => Err(Error::Plan(format!(
             "the sampler has a {} event charged, which says nothing of how records are drawn",
             event.kind()
         ))),

@@ -1,16 +1,21 @@
 //! Run-time choice of the vector instructions.
 //!
-//! A [`Task`] is one loop nest, written once. [`dispatch`] compiles it for every instruction set and runs the widest
-//! that the processor has, so an ordinary release build is fast everywhere.
+//! What the processor has is found once, by [`machine`], so that an ordinary release build is fast everywhere. Loops are
+//! written once and compiled several times: plain ones, which the compiler puts into vectors by itself, stand in
+//! [`vectorised`]; a loop nest that must know how many registers there are, and how wide, is a [`Task`] for [`dispatch`].
 
 #[cfg(test)]
 pub(crate) mod forced;
+mod machine;
 mod pair;
 mod portable;
+mod vectorised;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use self::machine::{Machine, machine};
 use self::pair::Pair;
+pub(crate) use self::vectorised::vectorised;
 use super::line::LANES;
 
 /// What a loop nest must know of the machine.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{InstructionSet, Pair, Task, Vector};
+use super::{InstructionSet, Machine, Pair, Task, Vector, machine};
 
 /// Sixteen registers of half a line.
 pub(crate) struct Avx2;
@@ -36,15 +36,12 @@ pub(super) fn dispatch<T: Task>(task: T) -> Option<T> {
         task.run::<Avx2>();
     }
 
-    if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("fma") {
-        return Some(task);
-    }
-    if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has the three features that `avx512` enables, as just detected.
-        unsafe { avx512(task) };
-    } else {
-        // SAFETY: the processor has the two features that `avx2` enables, as just detected.
-        unsafe { avx2(task) };
+    match machine() {
+        // SAFETY: the processor has the three features that `avx512` enables, as `machine` has found.
+        Machine::Avx512 => unsafe { avx512(task) },
+        // SAFETY: the processor has the two features that `avx2` enables, as `machine` has found.
+        Machine::Avx2 => unsafe { avx2(task) },
+        Machine::Portable => return Some(task),
     }
     None
 }

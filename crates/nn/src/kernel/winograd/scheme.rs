@@ -66,20 +66,33 @@ const CENTRE_WEIGHT: f32 = 1.0 / (NEAR2 * FAR2);
 const NEAR_WEIGHT: f32 = 0.5 / (NEAR2 * (NEAR2 - FAR2));
 const FAR_WEIGHT: f32 = 0.5 / (FAR2 * (FAR2 - NEAR2));
 
+/// The values at zero, at ±`NEAR` and ±`FAR`, and at infinity, those between from sums of even and of odd powers.
+#[inline(always)]
+fn with_points<V: Vector>(
+    centre: V,
+    [near_even, near_odd]: [V; 2],
+    [far_even, far_odd]: [V; 2],
+    infinity: V,
+) -> [V; 6] {
+    [
+        centre,
+        near_even.accumulate(near_odd, V::splat(NEAR)),
+        near_even.accumulate(near_odd, V::splat(-NEAR)),
+        far_even.accumulate(far_odd, V::splat(FAR)),
+        far_even.accumulate(far_odd, V::splat(-FAR)),
+        infinity,
+    ]
+}
+
 #[inline(always)]
 fn input_of_six<V: Vector>([a, b, c, d, e, f]: [V; 6]) -> [V; 6] {
     let (sum, product) = (V::splat(-(NEAR2 + FAR2)), V::splat(NEAR2 * FAR2));
     let (near, far) = (V::splat(-NEAR2), V::splat(-FAR2));
     let (near_even, near_odd) = (e.accumulate(c, far), d.accumulate(b, far));
     let (far_even, far_odd) = (e.accumulate(c, near), d.accumulate(b, near));
-    [
-        e.accumulate(c, sum).accumulate(a, product),
-        near_even.accumulate(near_odd, V::splat(NEAR)),
-        near_even.accumulate(near_odd, V::splat(-NEAR)),
-        far_even.accumulate(far_odd, V::splat(FAR)),
-        far_even.accumulate(far_odd, V::splat(-FAR)),
-        f.accumulate(d, sum).accumulate(b, product),
-    ]
+    let (centre, infinity) =
+        (e.accumulate(c, sum).accumulate(a, product), f.accumulate(d, sum).accumulate(b, product));
+    with_points(centre, [near_even, near_odd], [far_even, far_odd], infinity)
 }
 
 /// F(2, 5).
@@ -100,14 +113,7 @@ impl Scheme<6, 2, 5> for TwoByFive {
         let far_weight = V::splat(FAR_WEIGHT);
         let far_even = a.accumulate(c.accumulate(e, far), far).multiply(far_weight);
         let far_odd = b.accumulate(d, far).multiply(far_weight);
-        [
-            a.multiply(V::splat(CENTRE_WEIGHT)),
-            near_even.accumulate(near_odd, V::splat(NEAR)),
-            near_even.accumulate(near_odd, V::splat(-NEAR)),
-            far_even.accumulate(far_odd, V::splat(FAR)),
-            far_even.accumulate(far_odd, V::splat(-FAR)),
-            e,
-        ]
+        with_points(a.multiply(V::splat(CENTRE_WEIGHT)), [near_even, near_odd], [far_even, far_odd], e)
     }
 
     #[inline(always)]
@@ -118,14 +124,7 @@ impl Scheme<6, 2, 5> for TwoByFive {
 
     #[inline(always)]
     fn upstream<V: Vector>([a, b]: [V; 2]) -> [V; 6] {
-        [
-            a,
-            a.accumulate(b, V::splat(NEAR)),
-            a.accumulate(b, V::splat(-NEAR)),
-            a.accumulate(b, V::splat(FAR)),
-            a.accumulate(b, V::splat(-FAR)),
-            b,
-        ]
+        with_points(a, [a, b], [a, b], b)
     }
 
     #[inline(always)]
@@ -162,14 +161,7 @@ impl Scheme<6, 4, 3> for FourByThree {
         let far_weight = V::splat(FAR_WEIGHT);
         let far_even = a.accumulate(c, V::splat(FAR2)).multiply(far_weight);
         let far_odd = b.multiply(far_weight);
-        [
-            a.multiply(V::splat(CENTRE_WEIGHT)),
-            near_even.accumulate(near_odd, V::splat(NEAR)),
-            near_even.accumulate(near_odd, V::splat(-NEAR)),
-            far_even.accumulate(far_odd, V::splat(FAR)),
-            far_even.accumulate(far_odd, V::splat(-FAR)),
-            c,
-        ]
+        with_points(a.multiply(V::splat(CENTRE_WEIGHT)), [near_even, near_odd], [far_even, far_odd], c)
     }
 
     #[inline(always)]
@@ -190,14 +182,7 @@ impl Scheme<6, 4, 3> for FourByThree {
         let near_odd = b.accumulate(d, V::splat(NEAR2));
         let far_even = a.accumulate(c, V::splat(FAR2));
         let far_odd = b.accumulate(d, V::splat(FAR2));
-        [
-            a,
-            near_even.accumulate(near_odd, V::splat(NEAR)),
-            near_even.accumulate(near_odd, V::splat(-NEAR)),
-            far_even.accumulate(far_odd, V::splat(FAR)),
-            far_even.accumulate(far_odd, V::splat(-FAR)),
-            d,
-        ]
+        with_points(a, [near_even, near_odd], [far_even, far_odd], d)
     }
 
     #[inline(always)]

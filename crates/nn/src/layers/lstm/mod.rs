@@ -9,7 +9,7 @@ mod prepared;
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, squared_norm};
 use crate::kernel::panel::{COLUMNS, Left, Output, products};
-use crate::layer::{Factors, Initial, Layer, Memory, Pass, Tensor, Values, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor};
 use crate::layers::Context;
 use crate::shape::Shape;
 use cell::{Back, Kept, Strided};
@@ -98,7 +98,7 @@ impl Layer for Lstm {
         states.max(gradient::scratch_len(&self.sizes))
     }
 
-    fn forward(&self, weights: Weights, pass: &Pass, input: &[f32], output: &mut [f32], memory: Memory) {
+    fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let Sizes { steps, inputs, units } = self.sizes;
         let (groups, row, padded) = (self.sizes.groups(), self.sizes.row(), self.sizes.padded_units());
         let layout = Layout::new(self.sizes, pass);
@@ -156,15 +156,7 @@ impl Layer for Lstm {
 
     /// Runs back through time and leaves the gradients of the gates on the tape; they are needed whether or not
     /// somebody asks for `downstream`.
-    fn backward(
-        &self,
-        weights: Weights,
-        pass: &Pass,
-        _values: Values,
-        upstream: &[f32],
-        mut downstream: Option<&mut [f32]>,
-        memory: Memory,
-    ) {
+    fn backward(&self, Backward { weights, pass, upstream, mut downstream, memory, .. }: Backward) {
         let Sizes { steps, inputs, units } = self.sizes;
         let (groups, padded, batch) = (self.sizes.groups(), self.sizes.padded_units(), pass.batch);
         let layout = Layout::new(self.sizes, pass);
@@ -221,14 +213,7 @@ impl Layer for Lstm {
     }
 
     /// Weights through the Gram matrices of gate gradients, inputs and hidden states; biases from the sum over time.
-    fn squared_norms(
-        &self,
-        pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        norms: &mut [f32],
-        memory: Memory,
-    ) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
         let (groups, row, batch) = (self.sizes.groups(), self.sizes.row(), pass.batch);
         let layout = Layout::new(self.sizes, pass);
         let tape = layout.split(memory.tape);
@@ -258,15 +243,7 @@ impl Layer for Lstm {
         }
     }
 
-    fn accumulate(
-        &self,
-        pass: &Pass,
-        _input: &[f32],
-        _upstream: &[f32],
-        factors: Factors,
-        gradient: &mut [f32],
-        memory: Memory,
-    ) {
+    fn accumulate(&self, Gradients { pass, memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {
         let Sizes { inputs, units, .. } = self.sizes;
         let layout = Layout::new(self.sizes, pass);
         let tape = layout.split(memory.tape);

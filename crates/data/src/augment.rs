@@ -1,0 +1,326 @@
+//! Several views of one image: shifted, flipped, cropped.
+//!
+//! The gradients of all views of a record are averaged *before* clipping, so a record still contributes one clipped
+//! gradient and augmentation costs no privacy (augmentation multiplicity).
+//!
+//! # Source
+//! De, Berrada, Hayes, Smith, Balle 2022, "Unlocking high-accuracy differentially private image classification through
+//! scale", section 3.2.
+
+use super::dataset::Records;
+use super::dataset::View;
+use muffle_nn::examples::{Examples, Target};
+use muffle_nn::shape::Shape;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What may happen to an image. The default changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Augmentation {
+    /// Moves by up to this many pixels in each direction; what comes in is background (a stored value of zero).
+    pub shift: usize,
+    /// Mirrors left and right, half of the time.
+    pub flip: bool,
+    /// Pads by this many pixels, reflecting at the border, and cuts out the original size at random.
+    pub crop: usize,
+}
+
+/// What happens to one view of one record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Draw {
+    shift: [isize; 2],
+    crop: [isize; 2],
+    flip: bool,
+}
+
+impl Augmentation {
+    /// Whether images stay as they are.
+    pub fn is_none(&self) -> bool {
+        *self == Augmentation::default()
+    }
+
+    /// Writes view `view` of record `record`: a pure function of its arguments, whatever the batch or the thread.
+    ///
+    /// `background` gives the value of each channel outside the image. Inputs that are not images are copied.
+    pub fn apply(
+        &self,
+        shape: Shape,
+        source: &[f32],
+        background: &[f32],
+        (seed, record, view): (u64, usize, u64),
+        output: &mut [f32],
+    ) {
+        let Shape::Image { channels, .. } = shape else {
+            return output.copy_from_slice(source);
+        };
+        self.draw(seed, record, view).arrange(shape, background, output, |position, pixel| {
+            pixel.copy_from_slice(&source[position * channels..][..pixel.len()]);
+        });
+    }
+
+    /// Independent uniform choices from a hash of who is asked for.
+    fn draw(&self, seed: u64, record: usize, view: u64) -> Draw {
+        let mut hash = Sha256::new();
+        hash.update(b"muffle augmentation");
+        for word in [seed, record as u64, view] {
+            hash.update(word.to_le_bytes());
+        }
+        let digest = hash.finalize();
+        let word = |index: usize| u32::from_le_bytes(std::array::from_fn(|byte| digest[4 * index + byte]));
+        // Multiply and shift: the bias is below 2^-32 times the range.
+        let offset = |index: usize, limit: usize| {
+            ((u64::from(word(index)) * (2 * limit as u64 + 1)) >> 32) as isize - limit as isize
+        };
+        Draw {
+            shift: [offset(0, self.shift), offset(1, self.shift)],
+            crop: [offset(2, self.crop), offset(3, self.crop)],
+            flip: self.flip && word(4) & 1 == 1,
+        }
+    }
+}
+
+impl Draw {
+    /// Fills an image with background or with what `fetch` writes: a run of pixels of the original, by its first.
+    ///
+    /// A row is one long run with a few reflected pixels beside it: reading runs keeps the views of a record cheap.
+    fn arrange(
+        &self,
+        shape: Shape,
+        background: &[f32],
+        output: &mut [f32],
+        mut fetch: impl FnMut(usize, &mut [f32]),
+    ) {
+        let Shape::Image { height, width, channels } = shape else {
+            panic!("a view of shape {shape}, which is no image");
+        };
+        let size = width as isize;
+        let within = |column: isize| column.clamp(0, size);
+        // Columns of the output that show the image, and among them those that show it without reflection.
+        let shown = within(self.shift[1])..within(size + self.shift[1]);
+        let start = if self.flip { self.shift[1] + self.crop[1] } else { self.shift[1] - self.crop[1] };
+        let direct = start.clamp(shown.start, shown.end)..(start + size).clamp(shown.start, shown.end);
+        let source = |column: isize| {
+            let column = column - self.shift[1];
+            (if self.flip { size - 1 - column } else { column }) + self.crop[1]
+        };
+        for (row, output) in output.chunks_exact_mut(width * channels).enumerate() {
+            let row = row as isize - self.shift[0];
+            if row < 0 || row >= height as isize {
+                output.chunks_exact_mut(channels).for_each(|pixel| pixel.copy_from_slice(background));
+                continue;
+            }
+            let first = reflect(row + self.crop[0], height) * width;
+            for column in (0..size).filter(|column| !direct.contains(column)) {
+                let pixel = &mut output[column as usize * channels..][..channels];
+                if shown.contains(&column) {
+                    fetch(first + reflect(source(column), width), pixel);
+                } else {
+                    pixel.copy_from_slice(background);
+                }
+            }
+            if direct.is_empty() {
+                continue;
+            }
+            let run = &mut output[direct.start as usize * channels..direct.end as usize * channels];
+            if self.flip {
+                fetch(first + source(direct.end - 1) as usize, run);
+                reverse(run, channels);
+            } else {
+                fetch(first + source(direct.start) as usize, run);
+            }
+        }
+    }
+}
+
+/// Puts the pixels of a run in the opposite order.
+fn reverse(run: &mut [f32], channels: usize) {
+    run.reverse();
+    if channels > 1 {
+        run.chunks_exact_mut(channels).for_each(<[f32]>::reverse);
+    }
+}
+
+/// Mirrors a position at the borders without repeating the border pixel, however far outside it lies.
+fn reflect(position: isize, size: usize) -> usize {
+    let period = (2 * size as isize - 2).max(1);
+    let position = position.rem_euclid(period) as usize;
+    if position < size { position } else { period as usize - position }
+}
+
+/// Every record of a view `count` times in a row, each time augmented differently.
+///
+/// # Guarantee
+/// The engine takes the mean of a record's gradients before anything is clipped: a record contributes as much to a clipped
+/// sum as it would with one view.
+#[derive(Clone, Debug)]
+pub struct Views<'a> {
+    view: View<'a>,
+    augmentation: Augmentation,
+    seed: u64,
+    first: u64,
+    count: usize,
+    background: Vec<f32>,
+}
+
+impl<'a> Views<'a> {
+    /// Views `first` to `first + count` of each record; a later epoch takes a later `first`.
+    ///
+    /// # Panics
+    /// If `count` is zero.
+    pub fn new(view: View<'a>, augmentation: Augmentation, seed: u64, first: u64, count: usize) -> Views<'a> {
+        assert!(count > 0, "no views of a record");
+        let scaling = view.dataset().scaling();
+        let background = match view.dataset().input() {
+            Shape::Image { channels, .. } => {
+                (0..channels).map(|channel| scaling.value(channel, 0.0)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Views { view, augmentation, seed, first, count, background }
+    }
+
+    /// Views of each record.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl Examples for Views<'_> {
+    fn len(&self) -> usize {
+        self.view.len() * self.count
+    }
+
+    fn read(&self, index: usize, input: &mut [f32]) {
+        let (example, dataset) = (index / self.count, self.view.dataset());
+        let Shape::Image { channels, .. } = dataset.input() else {
+            return self.view.read(example, input);
+        };
+        if self.augmentation.is_none() {
+            return self.view.read(example, input);
+        }
+        let view = self.first + (index % self.count) as u64;
+        let draw = self.augmentation.draw(self.seed, self.view.record(example), view);
+        // Straight from the stored pixels: a step allocates nothing.
+        let start = self.view.record(example) * input.len();
+        draw.arrange(dataset.input(), &self.background, input, |position, pixel| {
+            let stored = start + position * channels..start + position * channels + pixel.len();
+            match &self.view.split().records {
+                Records::Bytes(values) => dataset.scaling().apply(&values[stored], pixel),
+                Records::Floats(values) => dataset.scaling().apply(&values[stored], pixel),
+            }
+        });
+    }
+
+    fn target(&self, index: usize) -> Target<'_> {
+        self.view.target(index / self.count)
+    }
+
+    fn views(&self) -> usize {
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHAPE: Shape = Shape::Image { height: 3, width: 4, channels: 2 };
+
+    fn image() -> Vec<f32> {
+        (1..=24).map(|value| value as f32).collect()
+    }
+
+    fn view(augmentation: Augmentation, who: (u64, usize, u64)) -> Vec<f32> {
+        let mut output = vec![f32::NAN; 24];
+        augmentation.apply(SHAPE, &image(), &[-1.0, -2.0], who, &mut output);
+        output
+    }
+
+    #[test]
+    fn reflection_is_that_of_numpy() {
+        // numpy.pad([0, 1, 2, 3], 4, mode="reflect")
+        let padded: Vec<usize> = (-4..8).map(|position| reflect(position, 4)).collect();
+        assert_eq!(padded, [2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1]);
+        assert_eq!(reflect(-7, 1), 0);
+    }
+
+    #[test]
+    fn a_flip_mirrors_rows_and_keeps_channels_together() {
+        let flip = Augmentation { flip: true, ..Default::default() };
+        let flipped = (0..64).map(|number| view(flip, (1, 2, number))).find(|output| *output != image());
+        assert_eq!(flipped.unwrap()[..8], [7.0, 8.0, 5.0, 6.0, 3.0, 4.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_shift_brings_in_background_and_reaches_every_offset_equally() {
+        let shift = Augmentation { shift: 1, ..Default::default() };
+        let mut seen = std::collections::HashMap::new();
+        for number in 0..9_000 {
+            let output = view(shift, (3, 4, number));
+            *seen.entry(output.iter().map(|value| *value as i32).collect::<Vec<_>>()).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 9);
+        // 1000 expected each, standard deviation 30.
+        assert!(seen.values().all(|count| (850..1150).contains(count)), "{:?}", seen.values());
+        let down_right = [-1, -2, -1, -2, -1, -2, -1, -2, -1, -2, 1, 2, 3, 4, 5, 6];
+        assert!(seen.keys().any(|output| output[..16] == down_right));
+    }
+
+    #[test]
+    fn a_crop_shows_no_background() {
+        let crop = Augmentation { crop: 2, ..Default::default() };
+        assert!((0..200).all(|number| view(crop, (5, 6, number)).iter().all(|value| *value > 0.0)));
+    }
+
+    /// The definition, pixel by pixel.
+    fn plainly(draw: Draw) -> Vec<f32> {
+        let (height, width, image) = (3, 4, image());
+        let mut output = Vec::new();
+        for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
+            let (row, column) = (row - draw.shift[0], column - draw.shift[1]);
+            if row < 0 || row >= height || column < 0 || column >= width {
+                output.extend([-1.0, -2.0]);
+                continue;
+            }
+            let column = if draw.flip { width - 1 - column } else { column };
+            let pixel = reflect(row + draw.crop[0], 3) * 4 + reflect(column + draw.crop[1], 4);
+            output.extend(&image[2 * pixel..2 * pixel + 2]);
+        }
+        output
+    }
+
+    proptest! {
+        #[test]
+        fn runs_show_what_the_definition_says(
+            down in -5isize..6, right in -6isize..7, above in -9isize..10, left in -9isize..10, flip: bool,
+        ) {
+            let draw = Draw { shift: [down, right], crop: [above, left], flip };
+            let mut output = vec![f32::NAN; 24];
+            draw.arrange(SHAPE, &[-1.0, -2.0], &mut output, |position, run| {
+                run.copy_from_slice(&image()[2 * position..][..run.len()]);
+            });
+            prop_assert_eq!(output, plainly(draw));
+        }
+
+        #[test]
+        fn a_view_depends_on_seed_record_and_number_alone(
+            shift in 0usize..5, crop in 0usize..9, flip: bool, seed: u64, record: usize, number: u64,
+        ) {
+            let augmentation = Augmentation { shift, flip, crop };
+            prop_assert_eq!(
+                view(augmentation, (seed, record, number)),
+                view(augmentation, (seed, record, number))
+            );
+        }
+    }
+
+    #[test]
+    fn features_without_order_stay_as_they_are() {
+        let mut output = [0.0; 3];
+        let all = Augmentation { shift: 1, flip: true, crop: 1 };
+        all.apply(Shape::Vector(3), &[1.0, 2.0, 3.0], &[], (0, 0, 0), &mut output);
+        assert_eq!(output, [1.0, 2.0, 3.0]);
+    }
+}

@@ -1,0 +1,39 @@
+//! The user's own data: tables, arrays and folders of images, each with a small description.
+
+pub mod csv;
+#[cfg(feature = "images")]
+mod decoder;
+pub mod description;
+pub mod images;
+mod load;
+pub mod npz;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod partition;
+pub mod rows;
+
+pub use description::Description;
+pub use load::load;
+
+/// Refuses every image.
+#[cfg(not(feature = "images"))]
+mod decoder {
+    use crate::error::{DataError, Result};
+    use crate::picture::Picture;
+
+    pub(super) fn picture(file: &str, _: &[u8]) -> Result<Picture> {
+        Err(DataError::Feature { what: file.to_string(), feature: "images" })
+    }
+}
+
+/// Refuses every table in columns.
+#[cfg(not(feature = "parquet"))]
+mod parquet {
+    use super::csv::Row;
+    use crate::error::{DataError, Result};
+    use std::path::Path;
+
+    pub(super) fn rows(path: &Path, _: &[&str], _: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+        Err(DataError::Feature { what: path.display().to_string(), feature: "parquet" })
+    }
+}

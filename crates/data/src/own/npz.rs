@@ -1,0 +1,284 @@
+//! Arrays as NumPy saves them: `x_train`, `y_train`, `x_test`, `y_test` in one `.npz`.
+
+use crate::dataset::{Records, Split};
+use crate::error::{DataError, Result};
+use crate::format::npy::{self, Array, Values};
+use crate::limits;
+use crate::open;
+use crate::targets::{Table, Targets};
+use crate::task::Task;
+use muffle_nn::shape::Shape;
+use serde::{Deserialize, Serialize};
+use std::io::{Cursor, Read, Seek};
+use std::path::Path;
+use zip::ZipArchive;
+
+/// The order of the sizes of an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Rows, columns, channels; or rows, columns.
+    #[default]
+    ChannelsLast,
+    /// Channels, rows, columns.
+    ChannelsFirst,
+}
+
+/// Both splits of a file, and the shape of a record.
+#[derive(Debug)]
+pub struct Arrays {
+    /// Shape of one record.
+    pub input: Shape,
+    /// Training records.
+    pub train: Split,
+    /// Test records.
+    pub test: Split,
+}
+
+/// Reads a file. Without a task, or with one of classes, targets are class numbers.
+pub fn read(path: &Path, layout: Layout, task: Option<&Task>) -> Result<Arrays> {
+    let bytes = open::read(path, limits::MAXIMUM_BYTES)?;
+    arrays(&path.display().to_string(), &bytes, layout, task)
+}
+
+/// Reads the arrays of both splits.
+pub fn arrays(file: &str, bytes: &[u8], layout: Layout, task: Option<&Task>) -> Result<Arrays> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes))
+        .map_err(|error| DataError::malformed(file, "end of the file", format!("no zip archive: {error}")))?;
+    let mut budget = limits::MAXIMUM_BYTES;
+    let mut next = |name: &str| member(file, &mut archive, name, &mut budget);
+    let mut pair = |values: &str, targets: &str| {
+        let values = next(values)?;
+        let targets = if task == Some(&Task::None) { None } else { Some(next(targets)?) };
+        Ok::<_, DataError>((values, targets))
+    };
+    let (train, test) = (pair("x_train", "y_train")?, pair("x_test", "y_test")?);
+    if train.0.sizes.get(1..) != test.0.sizes.get(1..) {
+        let reason = format!("x_train has sizes {:?}, x_test {:?}", train.0.sizes, test.0.sizes);
+        return Err(DataError::malformed(file, "x_test", reason).remedy("records must have one shape"));
+    }
+    let input = shape(file, &train.0.sizes, layout)?;
+    let split = |[x, y]: [&str; 2], (values, known): (Array, Option<Array>)| {
+        let count = values.sizes[0];
+        let targets = match known {
+            Some(known) => targets(file, y, known, count, task)?,
+            None => Targets::None(count),
+        };
+        Ok::<_, DataError>(Split { records: records(file, x, values, input, layout)?, targets })
+    };
+    Ok(Arrays {
+        input,
+        train: split(["x_train", "y_train"], train)?,
+        test: split(["x_test", "y_test"], test)?,
+    })
+}
+
+/// One array of the archive, its promised size checked before it is inflated.
+fn member<R: Read + Seek>(
+    file: &str,
+    archive: &mut ZipArchive<R>,
+    name: &str,
+    budget: &mut u64,
+) -> Result<Array> {
+    let known: Vec<String> = archive.file_names().take(20).flatten().map(String::from).collect();
+    let wrong = |reason: String| DataError::malformed(file, format!("array `{name}`"), reason);
+    let member = archive.by_name(&format!("{name}.npy")).map_err(|error| {
+        wrong(format!("{error} (the archive holds {})", known.join(", ")))
+            .remedy("save with numpy.savez(file, x_train=..., y_train=..., x_test=..., y_test=...)")
+    })?;
+    let size = member.size();
+    if size > *budget || size > member.compressed_size().saturating_mul(limits::DEFLATE_RATIO) + 64 {
+        return Err(wrong(format!("{} compressed bytes that promise {size}", member.compressed_size())));
+    }
+    *budget -= size;
+    let place = format!("{file}/{name}.npy");
+    npy::array(&place, &open::contents(&place, member, size)?)
+}
+
+/// The shape of one record, from the sizes of all.
+fn shape(file: &str, sizes: &[usize], layout: Layout) -> Result<Shape> {
+    let shape = match (sizes, layout) {
+        (&[_, features], _) => Shape::Vector(features),
+        (&[_, height, width], _) => Shape::Image { height, width, channels: 1 },
+        (&[_, height, width, channels], Layout::ChannelsLast) => Shape::Image { height, width, channels },
+        (&[_, channels, height, width], Layout::ChannelsFirst) => Shape::Image { height, width, channels },
+        _ => {
+            let reason = format!("sizes {sizes:?}; records, then features, or rows, columns and channels");
+            return Err(DataError::malformed(file, "array `x_train`", reason).remedy("reshape the array"));
+        }
+    };
+    // The sizes were multiplied without overflow when the array was read.
+    Ok(shape)
+}
+
+/// The targets of `count` records, as the task wants them.
+fn targets(file: &str, name: &str, array: Array, count: usize, task: Option<&Task>) -> Result<Targets> {
+    let wrong = |reason: String| DataError::malformed(file, format!("array `{name}`"), reason);
+    let width = task.map_or(1, Task::cells);
+    if array.sizes != [count, width] && !(width == 1 && array.sizes == [count]) {
+        let reason = format!("sizes {:?} for {count} records", array.sizes);
+        return Err(wrong(reason).remedy(match width {
+            1 => "give one class number (or value) for each record".to_string(),
+            _ => format!("give a row of {width} for each record, as many as are declared"),
+        }));
+    }
+    match task {
+        Some(Task::Labels(_)) => Ok(Targets::Labels(Table::new(width, numbers(array.values)))),
+        Some(Task::Values(quantities)) => {
+            let numbers = numbers(array.values);
+            if let Some(place) = numbers.iter().position(|number| !number.is_finite()) {
+                return Err(
+                    wrong(format!("value {place} is {}", numbers[place])).remedy("leave the record out")
+                );
+            }
+            let scale = |(place, number): (usize, &f32)| quantities[place % width].scaled(f64::from(*number));
+            Ok(Targets::Values(Table::new(width, numbers.iter().enumerate().map(scale).collect())))
+        }
+        _ => class_numbers(array.values, wrong).map(Targets::Classes),
+    }
+}
+
+fn class_numbers(values: Values, wrong: impl Fn(String) -> DataError) -> Result<Vec<u32>> {
+    let label = |(index, value): (usize, i64)| {
+        u32::try_from(value).map_err(|_| wrong(format!("value {index} is {value}, not a class number")))
+    };
+    match values {
+        Values::Bytes(values) => Ok(values.into_iter().map(u32::from).collect()),
+        Values::Integers(values) => values.into_iter().enumerate().map(label).collect(),
+        Values::Floats(_) => Err(wrong("floats where class numbers are wanted".to_string())
+            .remedy("convert with y.astype('uint8') or 'int64', or declare `values` with their ranges")),
+    }
+}
+
+fn numbers(values: Values) -> Vec<f32> {
+    match values {
+        Values::Bytes(values) => values.into_iter().map(f32::from).collect(),
+        Values::Integers(values) => values.into_iter().map(|value| value as f32).collect(),
+        Values::Floats(values) => values,
+    }
+}
+
+fn records(file: &str, name: &str, array: Array, input: Shape, layout: Layout) -> Result<Records> {
+    match array.values {
+        Values::Bytes(values) => Ok(Records::Bytes(arrange(values, input, layout))),
+        Values::Floats(values) => Ok(Records::Floats(arrange(values, input, layout))),
+        Values::Integers(_) => {
+            let reason = "integers wider than a byte";
+            Err(DataError::malformed(file, format!("array `{name}`"), reason)
+                .remedy("convert with x.astype('uint8') or 'float32'"))
+        }
+    }
+}
+
+/// Channels side by side.
+fn arrange<T: Copy>(values: Vec<T>, input: Shape, layout: Layout) -> Vec<T> {
+    let Shape::Image { height, width, channels } = input else { return values };
+    if layout == Layout::ChannelsLast || channels <= 1 || input.is_empty() {
+        return values;
+    }
+    let pixels = height * width;
+    let records = values.chunks_exact(pixels * channels);
+    records
+        .flat_map(|record| {
+            (0..pixels * channels).map(|place| record[place % channels * pixels + place / channels])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::format::npy::tests::file as npy;
+    use crate::mutation::survives;
+    use std::io::Write;
+    use zip::write::SimpleFileOptions;
+
+    /// An archive as NumPy writes it.
+    pub(crate) fn archive(compressed: bool, members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let method =
+            if compressed { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+        let options = SimpleFileOptions::default().compression_method(method);
+        let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in members {
+            writer.start_file(format!("{name}.npy"), options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    fn sample() -> Vec<(&'static str, Vec<u8>)> {
+        vec![
+            ("x_train", npy("|u1", "(2, 2, 1, 2)", &[1, 2, 3, 4, 5, 6, 7, 8])),
+            ("y_train", npy("<i8", "(2,)", &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+            ("x_test", npy("|u1", "(1, 2, 1, 2)", &[9, 10, 11, 12])),
+            ("y_test", npy("|u1", "(1,)", &[1])),
+        ]
+    }
+
+    #[test]
+    fn stored_and_deflated_archives_are_read() {
+        for compressed in [false, true] {
+            let bytes = archive(compressed, &sample());
+            let last = arrays("a.npz", &bytes, Layout::ChannelsLast, None).unwrap();
+            assert_eq!(last.input, Shape::Image { height: 2, width: 1, channels: 2 });
+            assert_eq!(last.train.labels(), [1, 0]);
+            assert_eq!(last.test.records, Records::Bytes(vec![9, 10, 11, 12]));
+            let first = arrays("a.npz", &bytes, Layout::ChannelsFirst, None).unwrap();
+            assert_eq!(first.input, Shape::Image { height: 1, width: 2, channels: 2 });
+            assert_eq!(first.test.records, Records::Bytes(vec![9, 11, 10, 12]));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let refused = |place: usize, replacement: (&'static str, Vec<u8>), parts: &[&str]| {
+            let mut members = sample();
+            members[place] = replacement;
+            let message = arrays("a.npz", &archive(false, &members), Layout::ChannelsLast, None)
+                .unwrap_err()
+                .to_string();
+            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        };
+        refused(0, ("x", vec![]), &["array `x_train`", "numpy.savez", "y_train.npy"]);
+        refused(1, ("y_train", npy("|u1", "(3,)", &[0; 3])), &["array `y_train`", "for 2 records"]);
+        refused(1, ("y_train", npy("|i1", "(2,)", &[0xff; 2])), &["value 0 is -1"]);
+        refused(1, ("y_train", npy("<f4", "(2,)", &[0; 8])), &["astype"]);
+        refused(0, ("x_train", npy("<i4", "(2, 1)", &[0; 8])), &["one shape"]);
+        refused(0, ("x_train", npy("|u1", "(8,)", &[0; 8])), &["one shape"]);
+        assert!(arrays("a.npz", b"not a zip", Layout::ChannelsLast, None).is_err());
+    }
+
+    #[test]
+    fn mutated_files_never_panic() {
+        for compressed in [false, true] {
+            let good = archive(compressed, &sample());
+            survives(&good, |bytes| drop(arrays("a.npz", bytes, Layout::ChannelsFirst, None)));
+        }
+    }
+
+    #[test]
+    fn targets_are_those_of_the_task() {
+        use crate::task::Quantity;
+        let read = |y: Vec<u8>, task: &Task| {
+            let mut members = sample();
+            members[1].1 = y.clone();
+            members[3].1 = npy("<f4", "(1, 2)", &[0; 8]);
+            arrays("a.npz", &archive(false, &members), Layout::ChannelsLast, Some(task))
+        };
+        let floats = |values: [f32; 4]| {
+            npy("<f4", "(2, 2)", &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+        };
+        let quantity = |name: &str| Quantity { name: name.into(), range: [0.0, 10.0] };
+        let values = Task::Values(vec![quantity("a"), quantity("b")]);
+        let split = read(floats([5.0, -1.0, 10.0, 20.0]), &values).unwrap().train;
+        assert_eq!(split.targets, Targets::Values(Table::new(2, vec![0.5, 0.0, 1.0, 1.0])));
+        let message = read(floats([5.0, f32::NAN, 0.0, 0.0]), &values).unwrap_err().to_string();
+        assert!(message.contains("array `y_train`") && message.contains("value 1 is NaN"), "{message}");
+        let labels = Task::Labels(vec!["a".into(), "b".into()]);
+        let split = read(npy("|b1", "(2, 2)", &[1, 0, 0, 1]), &labels).unwrap().train;
+        assert_eq!(split.targets, Targets::Labels(Table::new(2, vec![1.0, 0.0, 0.0, 1.0])));
+        let message = read(npy("|b1", "(2,)", &[1, 0]), &labels).unwrap_err().to_string();
+        assert!(message.contains("a row of 2"), "{message}");
+        assert_eq!(read(vec![], &Task::None).unwrap().test.targets, Targets::None(1));
+    }
+}

@@ -1,0 +1,193 @@
+//! Tables as Parquet, read record by record.
+
+use super::csv::{Row, column};
+use crate::error::{DataError, Result};
+use crate::limits;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
+use ::parquet::schema::types::Type;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// Calls `visit` with each row of a file.
+///
+/// The decoder is a large one written by others: should it panic on a damaged file, that too is an error here.
+pub fn rows(path: &Path, wanted: &[&str], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+    let file = path.display().to_string();
+    let result = catch_unwind(AssertUnwindSafe(|| read(path, &file, wanted, visit)));
+    result.unwrap_or_else(|_| Err(DataError::malformed(&file, "whole file", "the decoder gave up on it")))
+}
+
+fn read(
+    path: &Path,
+    file: &str,
+    wanted: &[&str],
+    mut visit: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let wrong = |error: ParquetError| {
+        DataError::malformed(file, "whole file", error)
+            .remedy("write it again, compressed with snappy, gzip or not at all")
+    };
+    let opened = File::open(path).map_err(|error| DataError::system(path, error))?;
+    let length = opened.metadata().map_err(|error| DataError::system(path, error))?.len();
+    let reader = SerializedFileReader::new(opened).map_err(wrong)?;
+    plausible(file, &reader, length)?;
+    let schema = reader.metadata().file_metadata().schema().clone();
+    let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
+    let places = wanted
+        .iter()
+        .map(|name| column(file, names.iter().copied(), name))
+        .collect::<Result<Vec<usize>>>()?;
+    let projection = projection(&schema, &places).map_err(wrong)?;
+    for (index, row) in reader.get_row_iter(Some(projection)).map_err(wrong)?.enumerate() {
+        let row = row.map_err(wrong)?;
+        let position = format!("row {}", index + 1);
+        let mut cells = vec![String::new(); wanted.len()];
+        for (name, field) in row.get_column_iter() {
+            for place in (0..wanted.len()).filter(|place| wanted[*place] == name) {
+                cells[place] = text(field).ok_or_else(|| {
+                    let reason = format!("column `{name}` holds {field}, neither a number nor a text");
+                    DataError::malformed(file, &position, reason).remedy("leave the column out or convert it")
+                })?;
+            }
+        }
+        visit(Row::new(position, cells.iter().map(|cell| cell.trim()).collect()))?;
+    }
+    Ok(())
+}
+
+/// Sizes in the footer against the file and the caps, before a page is read.
+fn plausible(file: &str, reader: &SerializedFileReader<File>, length: u64) -> Result<()> {
+    let wrong = |position: String, reason: String| Err(DataError::malformed(file, position, reason));
+    for (group, metadata) in reader.metadata().row_groups().iter().enumerate() {
+        for column in metadata.columns() {
+            let position = format!("row group {group}, column `{}`", column.column_path());
+            let (compressed, whole) = (column.compressed_size(), column.uncompressed_size());
+            let in_file = u64::try_from(compressed).is_ok_and(|size| size <= length);
+            let in_memory = u64::try_from(whole).is_ok_and(|size| size <= limits::MAXIMUM_BYTES);
+            let values =
+                u64::try_from(column.num_values()).is_ok_and(|count| count <= limits::MAXIMUM_VALUES);
+            if !in_file || !in_memory || !values {
+                return wrong(
+                    position,
+                    format!(
+                        "{} values in {compressed} bytes ({whole} uncompressed) of a file of {length}",
+                        column.num_values()
+                    ),
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A schema of the wanted columns alone, in the order of the file.
+fn projection(schema: &Type, places: &[usize]) -> std::result::Result<Type, ParquetError> {
+    let fields = schema.get_fields().iter().enumerate();
+    let fields = fields.filter(|(index, _)| places.contains(index)).map(|(_, field)| field.clone()).collect();
+    Type::group_type_builder(schema.name()).with_fields(fields).build()
+}
+
+/// A cell as CSV would write it.
+fn text(field: &Field) -> Option<String> {
+    Some(match field {
+        Field::Null => String::new(),
+        Field::Bool(value) => value.to_string(),
+        Field::Byte(value) => value.to_string(),
+        Field::Short(value) => value.to_string(),
+        Field::Int(value) => value.to_string(),
+        Field::Long(value) => value.to_string(),
+        Field::UByte(value) => value.to_string(),
+        Field::UShort(value) => value.to_string(),
+        Field::UInt(value) => value.to_string(),
+        Field::ULong(value) => value.to_string(),
+        Field::Float(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        Field::Str(value) => value.clone(),
+        Field::Bytes(value) => value.as_utf8().ok()?.to_string(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::mutation::survives_cases;
+    use ::parquet::basic::Compression;
+    use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::file::writer::SerializedFileWriter;
+    use ::parquet::schema::parser::parse_message_type;
+    use std::sync::Arc;
+
+    /// A table of three columns: `age`, an optional `weight`, and `kind`.
+    pub(crate) fn file(
+        compression: Compression,
+        ages: &[i64],
+        weights: &[Option<f64>],
+        kinds: &[&str],
+    ) -> Vec<u8> {
+        let schema = "message t { required int64 age; optional double weight; required binary kind (UTF8); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
+        let mut bytes = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(ages, None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let present: Vec<f64> = weights.iter().copied().flatten().collect();
+        let levels: Vec<i16> = weights.iter().map(|weight| i16::from(weight.is_some())).collect();
+        column.typed::<DoubleType>().write_batch(&present, Some(&levels), None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let kinds: Vec<ByteArray> = kinds.iter().map(|kind| ByteArray::from(*kind)).collect();
+        column.typed::<ByteArrayType>().write_batch(&kinds, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    fn cells(bytes: &[u8], wanted: &[&str]) -> Result<Vec<Vec<String>>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        std::fs::write(&path, bytes).unwrap();
+        let mut read = Vec::new();
+        rows(&path, wanted, |row| {
+            read.push((0..wanted.len()).map(|index| row.cell(index).to_string()).collect());
+            Ok(())
+        })?;
+        Ok(read)
+    }
+
+    #[test]
+    fn wanted_columns_come_in_the_wanted_order() {
+        for compression in
+            [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::GZIP(Default::default())]
+        {
+            let bytes = file(compression, &[7, -8], &[Some(0.5), None], &["a", "b"]);
+            assert_eq!(cells(&bytes, &["kind", "age"]).unwrap(), [["a", "7"], ["b", "-8"]]);
+            assert_eq!(cells(&bytes, &["weight"]).unwrap(), [["0.5"], [""]]);
+        }
+    }
+
+    #[test]
+    fn a_missing_column_and_a_damaged_file_are_refused() {
+        let bytes = file(Compression::SNAPPY, &[7], &[None], &["a"]);
+        let message = cells(&bytes, &["height"]).unwrap_err().to_string();
+        assert!(message.contains("no column `height`") && message.contains("age, weight, kind"), "{message}");
+        let message = cells(&bytes[..bytes.len() - 1], &["age"]).unwrap_err().to_string();
+        assert!(message.contains("t.parquet, whole file"), "{message}");
+    }
+
+    #[test]
+    fn mutated_files_never_escape_as_a_panic() {
+        // The decoder's own panics are caught; their messages would only hide the report of a failure.
+        let good = file(Compression::SNAPPY, &[7, 8, 9], &[Some(1.0), None, Some(2.0)], &["a", "b", "a"]);
+        survives_cases(&good, 600, |bytes| drop(cells(bytes, &["age", "weight", "kind"])));
+    }
+}

@@ -1,0 +1,82 @@
+//! Sums that are no gradients: counts, votes, vectors, matrices.
+
+use super::{Mechanism, event};
+use crate::ledger::Receipt;
+use crate::noise::{GaussianNoise, LaplaceNoise, coarsen};
+use muffle_accounting::Event;
+
+/// Numbers of which one record can move only so far. They are not private yet and show nothing of themselves.
+///
+/// A matrix is given row by row; of a symmetric one a triangle is enough.
+#[must_use = "bounded numbers are of use only to a release"]
+pub struct BoundedVector {
+    values: Vec<f64>,
+    norm: Norm,
+    bound: f64,
+}
+
+/// The norm in which a vector is bounded, and with it the kind of its noise.
+#[derive(Clone, Copy)]
+enum Norm {
+    L1,
+    L2,
+}
+
+impl BoundedVector {
+    /// Numbers that one record changes by at most `bound` in L1 norm: they get Laplace noise.
+    ///
+    /// # Panics
+    /// If the bound is not a positive finite number.
+    pub fn l1(values: Vec<f64>, bound: f64) -> BoundedVector {
+        BoundedVector { values, norm: Norm::L1, bound: checked(bound) }
+    }
+
+    /// Numbers that one record changes by at most `bound` in L2 norm: they get Gaussian noise.
+    ///
+    /// # Panics
+    /// If the bound is not a positive finite number.
+    pub fn l2(values: Vec<f64>, bound: f64) -> BoundedVector {
+        BoundedVector { values, norm: Norm::L2, bound: checked(bound) }
+    }
+}
+
+fn checked(bound: f64) -> f64 {
+    assert!(bound > 0.0 && bound.is_finite(), "a bound of {bound} is not a positive finite number");
+    bound
+}
+
+impl Mechanism {
+    /// Adds noise of scale `noise_multiplier` times the bound to every number: free to use from then on (R9).
+    ///
+    /// # Source
+    /// Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis".
+    ///
+    /// # Guarantee
+    /// One Laplace or Gaussian mechanism with the given noise multiplier; the event says so. A multiplier of zero adds nothing,
+    /// and its event is [`Event::NonPrivate`].
+    ///
+    /// # Panics
+    /// If the receipt is for something else, or the noise is no number in single precision.
+    pub fn answer(
+        &self,
+        vector: BoundedVector,
+        noise_multiplier: f64,
+        receipt: Receipt,
+    ) -> (Vec<f64>, Event) {
+        let BoundedVector { values, norm, bound } = vector;
+        let scale = noise_multiplier * bound;
+        let single = super::runs::single(scale, noise_multiplier);
+        let mut noise = vec![0.0f32; values.len()];
+        let event = match norm {
+            Norm::L1 => event(noise_multiplier, Event::laplace),
+            Norm::L2 => event(noise_multiplier, Event::gaussian),
+        };
+        let (stream, event) = receipt.redeem(&event);
+        match norm {
+            Norm::L1 => LaplaceNoise::new(&self.key, stream).add(0, single, &mut noise),
+            Norm::L2 => GaussianNoise::new(&self.key, stream).fill(0, single, &mut noise),
+        }
+        let noisy = values.iter().zip(noise).map(|(value, noise)| coarsen(value + f64::from(noise), scale));
+        (noisy.collect(), event)
+    }
+}

@@ -1,0 +1,33 @@
+//! How far a budget still reaches.
+
+use super::terms::Terms;
+use super::trainer::Trainer;
+use crate::error::Result;
+use crate::ledger::Ledger;
+use muffle_accounting::calibrate;
+use muffle_accounting::pld::Pld;
+use muffle_accounting::{Accountant, AccountingError};
+
+/// One past the last step that the limit allows, counting what was lost in interruptions.
+pub(super) fn affordable(terms: &Terms, trainer: &dyn Trainer, ledger: &Ledger) -> Result<u64> {
+    let step = trainer.step();
+    let proved = terms.recipe.private && terms.claimed.is_none();
+    let target = terms.target().filter(|_| proved && !ledger.is_repeatable());
+    let (Some(target), false) = (target, ledger.entries().is_empty()) else {
+        return Ok(terms.steps);
+    };
+    let after = |count: u64| {
+        let mut total = ledger.total();
+        total.append(trainer.cost(count));
+        total
+    };
+    let left = terms.steps - step;
+    if left == 0 || Pld.epsilon(&after(left), target.adjacency, target.delta)?.epsilon <= target.epsilon {
+        return Ok(terms.steps);
+    }
+    match calibrate::steps(&Pld, &target, |count| after(count.min(left))) {
+        Ok(found) => Ok(step + found.value.min(left)),
+        Err(AccountingError::Unreachable { .. }) => Ok(step),
+        Err(error) => Err(error.into()),
+    }
+}

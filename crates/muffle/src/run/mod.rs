@@ -1,0 +1,27 @@
+//! A run: a folder, a ledger, a budget, checkpoints, measurements and a certificate, around whatever is trained.
+//!
+//! A run knows nothing of gradients. What is trained is a [`Trainer`]: it says what it will touch next and at what price; the run
+//! pays, on disk, and hands over a [receipt](crate::ledger::Receipt); the trainer does it.
+
+mod affordable;
+mod certificate;
+pub mod checkpoint;
+pub mod clock;
+mod folder;
+mod keys;
+pub mod metrics;
+mod purse;
+mod recipe;
+mod runner;
+mod subset;
+mod terms;
+mod trainer;
+
+pub use certificate::{CanaryMeasurement, Certificate, Preparation, Proved, REPRODUCIBLE, Status};
+pub(crate) use folder::NO_RUN;
+pub use folder::RunFolder;
+pub use purse::{Paid, Purse};
+pub use recipe::{Parts, RunRecipe, USUAL_KIND};
+pub use runner::{Progress, Summary, complete};
+pub use terms::Terms;
+pub use trainer::{Measurements, Trainer, Work};

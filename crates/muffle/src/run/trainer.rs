@@ -1,0 +1,79 @@
+//! What a run runs.
+
+use super::certificate::CanaryMeasurement;
+use crate::State;
+use crate::error::Result;
+use crate::ledger::{Access, Receipt};
+use muffle_accounting::Event;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// A kind of training, as the run sees it: it says what it will touch next and at what price, and does it when it is paid for.
+///
+/// The run keeps the folder, the ledger, the budget, checkpoints, measurements and the certificate; it knows nothing of
+/// gradients, votes or generators. What a trainer does comes in steps, which only have to be counted.
+pub trait Trainer {
+    /// The next accesses to private records whose price is known by now, in the order in which they will happen: those of at most
+    /// `most` steps, at least one while anything is left to do.
+    ///
+    /// An access whose result would have to be paid for again comes alone, and is [kept](Access::keep).
+    fn upcoming(&self, most: u64) -> Vec<Access>;
+
+    /// Makes the first of the upcoming accesses, for which the receipt is.
+    fn perform(&mut self, receipt: Receipt) -> Result<()>;
+
+    /// Steps taken.
+    fn step(&self) -> u64;
+
+    /// What the next steps cost, with all that belongs to them, if all goes as planned.
+    fn cost(&self, steps: u64) -> Event;
+
+    /// What was done in this process.
+    fn work(&self) -> Work;
+
+    /// Measures the result as it is by now, on records that no guarantee covers.
+    fn measure(&mut self) -> Result<Measurements>;
+
+    /// What an attack on records planted for it shows, at the end.
+    fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
+        Ok(None)
+    }
+
+    /// Everything that the next step depends on, beside the key.
+    fn state(&self) -> State;
+
+    /// Continues from a saved state after `step` steps.
+    fn restore(&mut self, state: &State, step: u64) -> Result<()>;
+
+    /// Writes the files that a finished run leaves, each whole or not at all.
+    fn leave_files(&self, folder: &Path) -> Result<()>;
+}
+
+/// What was done in one process. **Not private**: for the screen of whoever holds the records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Records that were drawn.
+    pub drawn: u64,
+    /// Contributions left out because they were not finite.
+    pub excluded: u64,
+}
+
+/// Measurements by name, some of them in groups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Measurements(Map<String, Value>);
+
+impl Measurements {
+    /// With one more.
+    pub fn with(mut self, name: &str, value: impl Serialize) -> Measurements {
+        let value = serde_json::to_value(value).expect("a measurement has a form in JSON");
+        self.0.insert(name.to_string(), value);
+        self
+    }
+
+    /// One of them, or a group.
+    pub fn get<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<T> {
+        self.0.get(name).and_then(|value| T::deserialize(value).ok())
+    }
+}

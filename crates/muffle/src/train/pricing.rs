@@ -1,0 +1,129 @@
+//! What the parts of a run cost, for any noise and length.
+
+use super::recipe::{GradientRecipe, Recipe};
+use crate::error::{Error, Result};
+use crate::ledger::{Access, Purpose};
+use crate::methods::{Blueprint, Entry, Method, Parameters};
+use crate::noise::{self, Key};
+use crate::principal_components;
+use crate::sampler::{Charges, Sampler};
+use crate::schedule::TimeUnit;
+use muffle_accounting::{Adjacency, Event};
+use muffle_nn::Network;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a method learns of all records before the first step.
+pub const METHOD: Purpose = Purpose::with_noise("method", noise::Purpose::RelevanceNoise);
+/// Steps of training.
+pub const STEPS: Purpose = Purpose::with_noise("steps", noise::Purpose::GradientNoise);
+/// A count of correct validation records, between two steps.
+pub const VALIDATION: Purpose = Purpose::with_noise("validation", noise::Purpose::ValidationNoise);
+
+/// What is known of a run before its noise and its length are settled.
+#[derive(Clone, Copy)]
+pub(super) struct Pricing<'a> {
+    pub recipe: &'a Recipe,
+    pub network: &'a Arc<Network>,
+    pub method: &'static Entry,
+    pub adjacency: Adjacency,
+    pub sample_rate: f64,
+}
+
+impl<'a> Pricing<'a> {
+    fn training(&self) -> &'a GradientRecipe {
+        &self.recipe.training
+    }
+
+    /// The sampler of a run on this many records.
+    pub fn sampler(&self, key: &Key, records: usize) -> Box<dyn Sampler> {
+        self.training().sampler.sampler(key, records, self.sample_rate)
+    }
+
+    /// The method, ready for the first step.
+    pub fn build_method(&self) -> Result<Box<dyn Method>> {
+        let training = self.training();
+        let parameters = Parameters::new(self.method, &training.parameters).map_err(Error::Plan)?;
+        let blueprint = Blueprint {
+            network: self.network,
+            mode: training.mode,
+            parameters: &parameters,
+            clip: &training.clip,
+            noise: training.noise,
+            private: self.recipe.run.private,
+            sampler: training.sampler,
+            adjacency: self.adjacency,
+            batch_size: training.batch_size,
+            views: training.augmentation.views,
+            steps: training.steps,
+            noise_multiplier: training.noise_multiplier,
+            scheduled_noise: training.noise_schedule.is_some(),
+        };
+        let named = |reason: String| Error::Plan(format!("method `{}`: {reason}", self.method.name));
+        (self.method.build)(&blueprint).map_err(named)
+    }
+
+    /// Whole passes over the data in this many steps.
+    pub fn epochs(&self, step: u64) -> u64 {
+        // A product that should be whole may fall short by one rounding.
+        (step as f64 * self.sample_rate + 1e-9).floor() as u64
+    }
+
+    /// Where schedules are at a step.
+    pub fn time(&self, step: u64) -> u64 {
+        match self.training().schedule_unit {
+            TimeUnit::Step => step,
+            TimeUnit::Epoch => self.epochs(step),
+        }
+    }
+
+    /// The factor on the noise multiplier at a step.
+    pub fn noise_factor(&self, step: u64) -> f64 {
+        self.training().noise_schedule.as_ref().map_or(1.0, |schedule| schedule.at(self.time(step)))
+    }
+
+    /// The release of principal components, if the recipe asks for them.
+    pub fn principal_components(&self) -> Option<Access> {
+        let choice = self.training().principal_components?;
+        let event = match self.recipe.run.private {
+            true => Event::gaussian(choice.noise_multiplier),
+            false => Event::NonPrivate,
+        };
+        Some(Access::all(principal_components::PURPOSE, 0, event))
+    }
+
+    /// What the whole run costs.
+    pub fn run_cost(&self, method: &dyn Method, sampler: &dyn Sampler, noise: f64, steps: u64) -> Event {
+        let components = self.principal_components().map(|access| access.release);
+        let mut total = Event::compose(components.into_iter().chain(method.preparation()));
+        total.append(self.steps_cost(method, sampler, noise, 0..steps));
+        let checks = self.training().validation.and_then(|validation| validation.cost(self.epochs(steps)));
+        checks.into_iter().for_each(|checks| total.append(checks));
+        total
+    }
+
+    /// What steps cost that begin without anything paid.
+    pub fn steps_cost(
+        &self,
+        method: &dyn Method,
+        sampler: &dyn Sampler,
+        noise: f64,
+        steps: Range<u64>,
+    ) -> Event {
+        let mut total = Event::compose([]);
+        if steps.is_empty() {
+            return total;
+        }
+        if self.training().noise_schedule.is_none() {
+            let periods = steps.end.div_ceil(sampler.period()) - steps.start / sampler.period();
+            total.append(sampler.amplify(method.event(noise)).repeated(periods));
+            return total;
+        }
+        let mut charges = Charges::new();
+        for step in steps {
+            let event = method.event(noise * self.noise_factor(step));
+            charges.charge(sampler, step, event).into_iter().for_each(|charge| total.append(charge));
+        }
+        total
+    }
+}

@@ -1,0 +1,292 @@
+//! Steps of gradient descent, each private, with what comes between them.
+
+use super::evaluation::{Evaluation, Evaluator};
+use super::plan::Plan;
+use super::pricing::{METHOD, STEPS, VALIDATION};
+use super::validation::{Watch, hold_out};
+use crate::State;
+use crate::data::{Dataset, Views};
+use crate::error::Result;
+use crate::ledger::{Access, Receipt};
+use crate::mechanism::{BoundedVector, Gradients, Mechanism};
+use crate::methods::{Method, Preparation, Release, Step};
+use crate::moving_average::MovingAverage;
+use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::optimizer::Optimizer;
+use crate::records::PrivateRecords;
+use crate::run::Work;
+use crate::sampler::{Charges, Sampler};
+use crate::state::restore;
+use muffle_accounting::Event;
+use muffle_nn::{Engine, Options};
+use std::sync::Arc;
+
+/// Says in a saved state that the method has learned what it needs before the first step.
+const DONE: &str = "done";
+
+/// A network in training.
+pub(super) struct Steps {
+    plan: Arc<Plan>,
+    dataset: Arc<Dataset>,
+    key: Key,
+    engine: Engine,
+    evaluator: Evaluator,
+    /// The records that are trained on.
+    training: PrivateRecords,
+    /// Those that are held out to check the model, where there are any.
+    held_out: PrivateRecords,
+    watch: Option<Watch>,
+    sampler: Box<dyn Sampler>,
+    charges: Charges,
+    method: Box<dyn Method>,
+    /// Whether the method has learned what it needs before the first step.
+    prepared: bool,
+    mechanism: Mechanism,
+    optimizer: Box<dyn Optimizer>,
+    parameters: Vec<f32>,
+    average: Option<MovingAverage>,
+    step: u64,
+    work: Work,
+}
+
+impl Steps {
+    /// First weights, and everything that a step needs.
+    pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, key: Key) -> Result<Steps> {
+        let (run, training) = (&plan.recipe.run, &plan.recipe.training);
+        let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
+        let parameters = training.initialisation.parameters(&plan.network, initial);
+        let method = plan.build_method()?;
+        let options =
+            Options { threads: run.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };
+        let share = training.validation.map_or(0.0, |validation| validation.share());
+        let (records, held_out) = match share > 0.0 {
+            true => {
+                let (training, held_out) = hold_out(&dataset.train(), share);
+                (PrivateRecords::some(dataset.clone(), training), held_out)
+            }
+            false => (PrivateRecords::new(dataset.clone()), Vec::new()),
+        };
+        Ok(Steps {
+            engine: Engine::new(plan.network.clone(), options)?,
+            evaluator: Evaluator::new(plan.network.clone(), run.threads)?,
+            sampler: plan.sampler(&key, records.count()),
+            charges: Charges::new(),
+            training: records,
+            held_out: PrivateRecords::some(dataset.clone(), held_out),
+            watch: training.validation.map(Watch::new),
+            optimizer: training.optimizer.optimizer(parameters.len()),
+            average: training.moving_average.map(|decay| MovingAverage::new(&parameters, decay)),
+            prepared: method.preparation().is_none(),
+            mechanism: plan.mechanism(&key),
+            parameters,
+            method,
+            step: 0,
+            work: Work::default(),
+            plan,
+            dataset,
+            key,
+        })
+    }
+
+    /// Steps taken.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// What was done in this process.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// What the method learns before the first step, or the next steps whose noise is known by now, at most so many, with the check
+    /// on validation records behind them where it is due and costs something.
+    pub fn upcoming(&self, most: u64) -> Vec<Access> {
+        if let Some(event) = self.method.preparation().filter(|_| !self.prepared) {
+            return vec![Access::all(METHOD, 0, event)];
+        }
+        let end = (self.step + most).min(self.plan.steps).min(self.noise_known_until());
+        let mut charges = self.charges.clone();
+        let mut accesses: Vec<Access> = (self.step..end)
+            .map(|number| {
+                let release = self.plan.event(&*self.method, self.noise_multiplier(number));
+                let charge = charges.charge(&*self.sampler, number, release.clone());
+                Access { purpose: STEPS, number, release, charge, keep: false }
+            })
+            .collect();
+        let checked = end > 0 && end < self.plan.steps && self.plan.checked_after(end);
+        let check = self.plan.recipe.training.validation.filter(|_| checked);
+        accesses.extend(check.and_then(|validation| validation.event()).map(|release| {
+            let charge = Some(release.clone());
+            Access { purpose: VALIDATION, number: end, release, charge, keep: false }
+        }));
+        accesses
+    }
+
+    /// Makes the first of the upcoming accesses.
+    pub fn perform(&mut self, receipt: Receipt) -> Result<()> {
+        match receipt.purpose() {
+            METHOD => self.prepare(receipt),
+            VALIDATION => self.check_held_out(receipt),
+            _ => self.advance(receipt),
+        }
+    }
+
+    /// What the next steps cost, with what comes before them.
+    pub fn cost(&self, steps: u64) -> Event {
+        let before = self.method.preparation().filter(|_| !self.prepared);
+        let mut total = Event::compose(before);
+        let range = self.step..self.step + steps;
+        total.append(self.plan.steps_cost(&*self.method, &*self.sampler, range));
+        total
+    }
+
+    fn noise_multiplier(&self, step: u64) -> f64 {
+        self.plan.noise_multiplier_at(step) * self.watch.map_or(1.0, |watch| watch.factor())
+    }
+
+    /// One past the last step whose noise is known by now.
+    fn noise_known_until(&self) -> u64 {
+        match self.watch {
+            _ if self.method.adaptive() => self.step + 1,
+            Some(_) => {
+                (self.step + 1..).find(|&step| self.plan.checked_after(step)).expect("epochs do not end")
+            }
+            None => u64::MAX,
+        }
+    }
+
+    /// Lets the method learn from all records what it needs before the first step.
+    fn prepare(&mut self, receipt: Receipt) -> Result<()> {
+        let (view, receipt) = self.training.all(receipt);
+        self.method.prepare(Preparation {
+            parameters: &self.parameters,
+            examples: &view,
+            mechanism: &self.mechanism,
+            receipt,
+        })?;
+        self.prepared = true;
+        Ok(())
+    }
+
+    /// Draws records, bounds and sums their gradients, adds noise, and moves the parameters.
+    fn advance(&mut self, receipt: Receipt) -> Result<()> {
+        let (plan, step) = (self.plan.clone(), self.step);
+        let training = &plan.recipe.training;
+        // Randomness inside layers and of views: a stream of its own.
+        let seed = Uniform::new(&self.key, Stream::new(Purpose::Data, step)).bits();
+        let noise_multiplier = self.noise_multiplier(step);
+        let (view, receipt) = self.training.draw(&mut *self.sampler, receipt);
+        self.work.drawn += muffle_nn::Examples::len(&view) as u64;
+        let batch =
+            Views::new(view, training.augmentation.augmentation(), seed, 0, training.augmentation.views);
+
+        let Release { gradient: released, unprotected } = self.method.release(Step {
+            gradients: Gradients {
+                engine: &mut self.engine,
+                parameters: &self.parameters,
+                examples: &batch,
+                loss: plan.loss,
+                seed,
+            },
+            mechanism: &self.mechanism,
+            receipt,
+            noise_multiplier,
+            clip_factor: plan.clip_factor(step)?,
+        })?;
+        let learning_rate = plan.recipe.training.learning_rate.at(plan.time(step)) as f32;
+        self.optimizer.step(&mut self.parameters, &released, learning_rate);
+        if let Some(average) = &mut self.average {
+            average.update(&self.parameters, released.pool());
+        }
+        self.work.excluded += unprotected.0.excluded.len() as u64;
+        let release = plan.claim().unwrap_or_else(|| released.event().clone());
+        self.charges.charge(&*self.sampler, step, release);
+        self.step += 1;
+        self.check_public()
+    }
+
+    /// Checks the model on public records, if that is due now: the noise may fall.
+    fn check_public(&mut self) -> Result<()> {
+        let due = self.plan.recipe.training.validation.is_some_and(|rule| rule.noise_multiplier().is_none());
+        if due && self.step < self.plan.steps && self.plan.checked_after(self.step) {
+            let accuracy = self.evaluate()?.accuracy.unwrap_or_default() as f32;
+            self.note(accuracy);
+        }
+        Ok(())
+    }
+
+    /// Checks the model on records that are held out, with noise: that of the steps may fall.
+    fn check_held_out(&mut self, receipt: Receipt) -> Result<()> {
+        let Some(rule) = self.plan.recipe.training.validation else { return Ok(()) };
+        let noise_multiplier = rule.noise_multiplier().expect("a check that was paid for has noise");
+        let (view, receipt) = self.held_out.all(receipt);
+        let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
+        let correct = self.evaluator.correct(parameters, &view)?;
+        // One record more or less changes the number of correct ones by one at most.
+        let count = BoundedVector::l1(vec![correct as f64], 1.0);
+        let (correct, _) = self.mechanism.answer(count, noise_multiplier, receipt);
+        // The number of records that are held out is private; this one is not (R2).
+        let expected = rule.share() * self.plan.recipe.run.records.unwrap_or_default() as f64;
+        self.note((correct[0] / expected) as f32);
+        Ok(())
+    }
+
+    fn note(&mut self, accuracy: f32) {
+        let epochs = self.plan.epochs(self.step);
+        self.watch.iter_mut().for_each(|watch| watch.note(accuracy, epochs));
+    }
+
+    /// The parameters to publish: the moving average if there is one.
+    pub fn result(&self) -> &[f32] {
+        self.average.as_ref().map_or(&self.parameters, |average| average.average())
+    }
+
+    /// How good the model is on the test split, which no guarantee covers.
+    pub fn evaluate(&mut self) -> Result<Evaluation> {
+        let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
+        self.evaluator.evaluate(parameters, &self.dataset.test())
+    }
+
+    /// Everything that the next step depends on, beside the key.
+    pub fn state(&self) -> State {
+        let mut state = State::from([("parameters".to_string(), self.parameters.clone())]);
+        let mut add = |part: &str, inner: State| {
+            state.extend(inner.into_iter().map(|(name, values)| (format!("{part}.{name}"), values)));
+        };
+        add("optimizer", self.optimizer.state());
+        add("method", self.method.state());
+        if self.prepared {
+            add("preparation", State::from([(DONE.to_string(), vec![1.0])]));
+        }
+        if let Some(watch) = &self.watch {
+            add("validation", watch.state());
+        }
+        if let Some(average) = &self.average {
+            add("average", average.state());
+        }
+        state
+    }
+
+    /// Continues from a saved state after `step` steps.
+    pub fn restore(&mut self, state: &State, step: u64) -> Result<()> {
+        let part = |part: &str| -> State {
+            let inner = |(name, values): (&String, &Vec<f32>)| {
+                let name = name.strip_prefix(part)?.strip_prefix('.')?;
+                Some((name.to_string(), values.clone()))
+            };
+            state.iter().filter_map(inner).collect()
+        };
+        restore(state, "parameters", &mut self.parameters)?;
+        self.optimizer.restore(&part("optimizer"))?;
+        self.method.restore(&part("method"))?;
+        if let Some(watch) = &mut self.watch {
+            watch.restore(&part("validation"))?;
+        }
+        if let Some(average) = &mut self.average {
+            average.restore(&part("average"))?;
+        }
+        self.prepared = step > 0 || part("preparation").contains_key(DONE);
+        self.step = step;
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Training by gradients, as a run sees it.
+
+use super::canaries::Canaries;
+use super::components;
+use super::evaluation::Evaluator;
+use super::plan::Plan;
+use super::steps::Steps;
+use crate::State;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::ledger::{Access, Receipt};
+use crate::mechanism::Mechanism;
+use crate::noise::Key;
+use crate::principal_components::{self, Projection};
+use crate::records::PrivateRecords;
+use crate::run::{CanaryMeasurement, Measurements, Trainer, Work};
+use muffle_accounting::Event;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Private principal components where the recipe asks for them, then steps of gradient descent.
+pub struct GradientTrainer {
+    plan: Arc<Plan>,
+    dataset: Arc<Dataset>,
+    key: Key,
+    canaries: Option<Canaries>,
+    components: Option<Projection>,
+    /// Not begun before the components are there.
+    steps: Option<Steps>,
+}
+
+impl GradientTrainer {
+    /// Before anything is touched.
+    pub fn new(plan: &Plan, dataset: &Dataset, key: Key) -> Result<GradientTrainer> {
+        let canaries =
+            plan.recipe.training.audit.map(|choice| Canaries::plant(dataset, choice)).transpose()?;
+        let dataset = Arc::new(canaries.as_ref().map_or(dataset, Canaries::training).clone());
+        let plan = Arc::new(plan.clone());
+        let mut trainer = GradientTrainer { plan, dataset, key, canaries, components: None, steps: None };
+        if trainer.plan.recipe.training.principal_components.is_none() {
+            trainer.begin(trainer.dataset.clone())?;
+        }
+        Ok(trainer)
+    }
+
+    /// Begins the steps on these records.
+    fn begin(&mut self, dataset: Arc<Dataset>) -> Result<()> {
+        self.steps = Some(Steps::new(self.plan.clone(), dataset, self.key.clone())?);
+        Ok(())
+    }
+
+    /// Goes on with the records' private principal components in place of the records.
+    fn project(&mut self, projection: Projection) -> Result<()> {
+        let projected = Arc::new(projection.apply(&self.dataset)?);
+        self.components = Some(projection);
+        self.begin(projected)
+    }
+
+    fn release_components(&mut self, receipt: Receipt) -> Result<()> {
+        let recipe = &self.plan.recipe;
+        let choice = recipe.training.principal_components.expect("they were asked for and paid");
+        let noise_multiplier = if recipe.run.private { choice.noise_multiplier } else { 0.0 };
+        let mechanism = Mechanism::new(self.key.clone(), 1.0);
+        let records = PrivateRecords::new(self.dataset.clone());
+        let (view, receipt) = records.all(receipt);
+        let projection =
+            principal_components::release(&view, choice.dimensions, noise_multiplier, &mechanism, receipt)?;
+        self.project(projection)
+    }
+
+    /// The steps, which have begun.
+    fn steps(&self) -> &Steps {
+        self.steps.as_ref().expect("the first step was taken")
+    }
+
+    /// The parameters to publish.
+    ///
+    /// # Panics
+    /// If the principal components are not there yet.
+    pub fn result(&self) -> &[f32] {
+        self.steps().result()
+    }
+}
+
+impl Trainer for GradientTrainer {
+    fn upcoming(&self, most: u64) -> Vec<Access> {
+        match &self.steps {
+            Some(steps) => steps.upcoming(most),
+            None => self.plan.pricing().principal_components().into_iter().collect(),
+        }
+    }
+
+    fn perform(&mut self, receipt: Receipt) -> Result<()> {
+        match &mut self.steps {
+            Some(steps) => steps.perform(receipt),
+            None => self.release_components(receipt),
+        }
+    }
+
+    fn step(&self) -> u64 {
+        self.steps.as_ref().map_or(0, Steps::step)
+    }
+
+    fn cost(&self, steps: u64) -> Event {
+        match &self.steps {
+            Some(begun) => begun.cost(steps),
+            None => {
+                let pricing = self.plan.pricing();
+                let method = pricing.build_method().expect("the method was built before");
+                let sampler = self.plan.sampler(&self.key, self.dataset.train().split().len());
+                pricing.run_cost(&*method, &*sampler, self.plan.noise_multiplier, steps)
+            }
+        }
+    }
+
+    fn work(&self) -> Work {
+        self.steps.as_ref().map_or(Work::default(), Steps::work)
+    }
+
+    fn measure(&mut self) -> Result<Measurements> {
+        let Some(steps) = &mut self.steps else { return Ok(Measurements::default()) };
+        let epoch = steps.step() as f64 * self.plan.sample_rate;
+        Ok(Measurements::default().with("epoch", epoch).with("test", steps.evaluate()?))
+    }
+
+    fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
+        let Some(canaries) = &self.canaries else { return Ok(None) };
+        let run = &self.plan.recipe.run;
+        let mut evaluator = Evaluator::new(self.plan.network.clone(), run.threads)?;
+        canaries.measure(&mut evaluator, self.result(), run.delta).map(Some)
+    }
+
+    fn state(&self) -> State {
+        let mut state = self.steps.as_ref().map_or(State::new(), Steps::state);
+        if let Some(components) = &self.components {
+            state.insert(components::STATE.to_string(), components.components().to_vec());
+        }
+        state
+    }
+
+    fn restore(&mut self, state: &State, step: u64) -> Result<()> {
+        if let Some(choice) = self.plan.recipe.training.principal_components
+            && let Some(components) = state.get(components::STATE)
+        {
+            self.project(Projection::from_components(choice.dimensions, components.clone())?)?;
+        }
+        match &mut self.steps {
+            Some(steps) => steps.restore(state, step),
+            None => Err(Error::Plan(
+                "the saved state has no principal components, so it is of an older version: start the run anew, and count \
+                 what this one has spent as well"
+                    .to_string(),
+            )),
+        }
+    }
+
+    fn leave_files(&self, folder: &Path) -> Result<()> {
+        let Plan { network, description, .. } = &*self.plan;
+        if let Some(projection) = &self.components {
+            components::save(&folder.join(components::FILE), projection)?;
+        }
+        let model = folder.join("model.safetensors");
+        Ok(muffle_nn::weights::save(&model, network, Some(description), self.result())?)
+    }
+}

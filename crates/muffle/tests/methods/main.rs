@@ -1,0 +1,9 @@
+//! The published methods.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod every_form;
+mod recipes;
+mod releases;
+mod relevance_noise;
+mod trial;

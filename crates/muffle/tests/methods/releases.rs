@@ -1,0 +1,145 @@
+//! What single methods release, against their formulas.
+
+use crate::common::{self, Records, distance};
+use crate::trial::{NOBODY, NOISE, Noise, THRESHOLD, Trial, length, normals, raw_sum};
+use muffle::State;
+use muffle::methods::Mode;
+
+/// Both networks are in one release: at the same threshold twice the tensors have √2 times the noise.
+#[test]
+fn two_fused_networks_are_clipped_together() {
+    let fused = format!(
+        "[{{ type = \"concat\", branches = [{{ type = \"sequential\", layers = {0} }}, {{ type = \"sequential\", \
+         layers = {0} }}] }}, {{ type = \"fusion\" }}]",
+        common::LAYERS
+    );
+    let mut deviations = Vec::new();
+    for layers in [common::LAYERS, &fused] {
+        let mut trial = Trial::on("icgc", Mode::Sound, layers);
+        let mut method = trial.plan.build_method().unwrap();
+        let records = trial.setting.records(8, 30.0);
+        let mut release = |records: &Records| {
+            let mut mechanism = Noise::of(3);
+            method.restore(&State::from([("threshold".to_string(), vec![0.1])])).unwrap();
+            trial.advance(&mut *method, &mut mechanism, records).0
+        };
+        let noise = release(&NOBODY);
+        let deviation = f64::from(noise[0]) / f64::from(normals(3, 0, 1)[0]);
+        deviations.push(deviation);
+        let moved = distance(&release(&records), &release(&records.removed())) / deviation;
+        assert!(moved <= (1.0 + 1e-4) / NOISE && moved > 1e-3, "moved {moved} deviations");
+    }
+    assert!((deviations[1] / deviations[0] - 2f64.sqrt()).abs() < 1e-5, "{deviations:?}");
+}
+
+/// The noise stays on the released mean, whose length is then bounded; the direction is that of plain DP-SGD.
+#[test]
+fn noisy_gradient_scales_the_noisy_mean_back_to_the_threshold() {
+    let (mut bounded, mut plain) =
+        (Trial::new("noisy-gradient", Mode::Sound), Trial::new("dp-sgd", Mode::Sound));
+    let records = plain.setting.records(8, 1.0);
+    let (bounded, _) = bounded.release(&records, 2);
+    let (plain, _) = plain.release(&records, 2);
+    let zeros = vec![0.0; plain.len()];
+    assert!((distance(&bounded, &zeros) - THRESHOLD).abs() < 1e-4);
+    let factor = (THRESHOLD / distance(&plain, &zeros)) as f32;
+    let scaled: Vec<f32> = plain.iter().map(|value| factor * value).collect();
+    assert!(distance(&bounded, &scaled) < 1e-4);
+}
+
+/// Without its noise, the release is the raw sum with each tensor's values within ±1.2·‖g‖/√n, and the noise has deviation
+/// 0.7 · 1.2 · ‖g‖: it vanishes with the gradient.
+#[test]
+fn dp_adam_ilg_as_published_scales_the_noise_by_the_batch() {
+    let mut trial = Trial::new("dp-adam-ilg", Mode::AsPublished);
+    let records = trial.setting.records(8, 1.0);
+    let (released, _) = trial.release(&records, 2);
+    let (plain, raw) = raw_sum(&records);
+    let normals = normals(2, 0, raw.len());
+    let mut moved = 0;
+    for tensor in plain.network.parameters() {
+        let range = tensor.range.clone();
+        let bound = 1.2 * length(&raw[range.clone()]);
+        let limit = bound / (range.len() as f64).sqrt();
+        for place in range {
+            let clamped = f64::from(raw[place]).clamp(-limit, limit);
+            moved += usize::from(clamped != f64::from(raw[place]));
+            let expected = clamped + NOISE * bound * f64::from(normals[place]);
+            assert!((f64::from(released[place]) - expected).abs() <= 1e-4 * bound, "{}", tensor.name);
+        }
+    }
+    assert!(moved > 0, "no value is beyond its limit");
+    assert!(trial.release(&NOBODY, 2).0.iter().all(|value| *value == 0.0), "no gradient, no noise");
+}
+
+/// Learned norms start at C/(κ√J), so the first thresholds are C/√J, shared among eight tensors.
+#[test]
+fn dp_adam_ilg_learns_from_its_releases() {
+    let mut trial = Trial::new("dp-adam-ilg", Mode::Sound);
+    let records = trial.setting.records(8, 1.0);
+    let mut method = trial.method();
+    let tensors = trial.setting.network.parameters().len() as f64;
+    let start = THRESHOLD / tensors.sqrt() / 4.0;
+    assert!(method.state()["norms"].iter().all(|norm| (f64::from(*norm) - start).abs() < 1e-7));
+    let (released, _) = trial.advance(&mut *method, &mut Noise::of(2), &records);
+    // Without an allocation in the recipe every tensor has the same noise.
+    let deviation = NOISE * THRESHOLD;
+    for (norm, tensor) in method.state()["norms"].iter().zip(trial.setting.network.parameters()) {
+        let square =
+            length(&released[tensor.range.clone()]).powi(2) - tensor.range.len() as f64 * deviation.powi(2);
+        let expected = 0.9 * start + 0.1 * square.max(0.0).sqrt();
+        assert!((f64::from(*norm) - expected).abs() < 1e-4 * expected, "{}: {norm}", tensor.name);
+    }
+}
+
+/// First a norm, then a box: limits are 1.1 times the root of a tenth of the first release's squares, brought to norm C, and
+/// the noise is 0.7 · √m times as large.
+#[test]
+fn adadp_turns_a_release_into_limits_for_the_next() {
+    let mut trial = Trial::new("adadp", Mode::Sound);
+    let mut plain = Trial::new("dp-sgd", Mode::Sound);
+    let records = trial.setting.records(8, 1.0);
+    let mut method = trial.method();
+    let mut mechanism = Noise::of(2);
+    let (first, _) = trial.advance(&mut *method, &mut mechanism, &records);
+    let (expected, _) = plain.release(&records, 2);
+    assert!(distance(&first, &expected) < 1e-4 * length(&expected));
+
+    let (noise, _) = trial.advance(&mut *method, &mut mechanism, &NOBODY);
+    let roots: Vec<f64> = first.iter().map(|value| 1.1 * (0.1f64).sqrt() * f64::from(value.abs())).collect();
+    let norm = roots.iter().map(|root| root * root).sum::<f64>().sqrt();
+    assert!(norm > THRESHOLD, "noise of {} coordinates is longer than the threshold", roots.len());
+    let scale = NOISE * (roots.len() as f64).sqrt() * THRESHOLD / norm;
+    for ((value, root), normal) in noise.iter().zip(&roots).zip(normals(2, 1, roots.len())) {
+        let floor = NOISE * 1e-3 * THRESHOLD;
+        let expected = (scale * root).max(floor) * f64::from(normal);
+        assert!((f64::from(*value) - expected).abs() < 1e-3 * expected.abs(), "{value} for {expected}");
+    }
+}
+
+/// One record alone: its gradient at length C, noise, and the result at length C again.
+#[test]
+fn ng_local_noises_every_record_between_two_clips() {
+    let mut trial = Trial::new("ng-local", Mode::Sound);
+    let record = trial.setting.records(1, 30.0);
+    let (_, raw) = raw_sum(&record);
+    assert!(length(&raw) > THRESHOLD);
+    let normals = normals(2, 0, raw.len());
+    let report = |gradient: &[f32]| -> Vec<f32> {
+        let factor = (THRESHOLD / length(gradient).max(THRESHOLD)) as f32;
+        let deviation = (NOISE * THRESHOLD) as f32;
+        let noisy: Vec<f32> = gradient
+            .iter()
+            .zip(&normals)
+            .map(|(value, normal)| factor * value + deviation * normal)
+            .collect();
+        let factor = (THRESHOLD / length(&noisy).max(THRESHOLD)) as f32;
+        noisy.iter().map(|value| factor * value).collect()
+    };
+    let (released, _) = trial.release(&record, 2);
+    assert!(distance(&released, &report(&raw)) < 1e-4);
+    // A record without a finite gradient reports as the zero gradient does.
+    let (released, _) = trial.release(&record.zeroed_out(0), 2);
+    assert!(distance(&released, &report(&vec![0.0; raw.len()])) < 1e-4);
+    assert!(trial.release(&NOBODY, 2).0.iter().all(|value| *value == 0.0));
+}

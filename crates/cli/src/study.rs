@@ -262,8 +262,8 @@ fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Ou
         format!(
             "The epsilon of CA is the certificate's. AC has none: {}. The paper states no epsilon for it; a figure called \
              claimed is what the same noise on a clipped sum would cost. An order with a quantile has none either: {}.",
-            methods::find("noisy-gradient")?.breaks,
-            methods::find("quantile-clip")?.breaks
+            methods::NOISY_GRADIENT.breaks,
+            methods::QUANTILE_CLIP.breaks
         ),
         "Figures are means over seeds, on the whole test split (the paper's tables are captioned training results, and \
          some are of a single batch). The tests take one value for each combination. Learning rates and lengths are not \

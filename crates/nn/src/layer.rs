@@ -270,6 +270,12 @@ pub trait Layer: Send + Sync {
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
     fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}
 
+    /// Whether the gradient of its weights is the product of what comes in and of the gradient that comes back, summed over
+    /// positions: bounds on both then bound it.
+    fn is_bilinear(&self) -> bool {
+        false
+    }
+
     /// How relevance goes back through the layer; `None` if there is no rule for it.
     fn relevance(&self) -> Option<RelevanceRule> {
         None

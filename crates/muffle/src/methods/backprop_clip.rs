@@ -6,6 +6,7 @@ use crate::mechanism::Rule;
 use muffle_accounting::Event;
 use muffle_nn::Network;
 use muffle_nn::hooks::{Hooks, Place};
+use muffle_nn::network::Operation;
 
 pub static ENTRY: Entry = Entry {
     name: "backprop-clip",
@@ -50,10 +51,11 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     }))
 }
 
-/// Only the weights of dense and convolutional layers are products of input and upstream gradient.
+/// Only weights whose gradients are products of input and upstream gradient are bounded by bounds on both.
 fn check_network(network: &Network) -> Result<(), String> {
     for node in network.nodes().iter().filter(|node| !node.tensors.is_empty()) {
-        if !matches!(node.kind(), "dense" | "conv2d") {
+        let bilinear = matches!(&node.operation, Operation::Layer(layer) if layer.is_bilinear());
+        if !bilinear {
             return Err(format!(
                 "method backprop-clip bounds the weights of dense and conv2d layers; `{}` is a {} layer with weights of \
                  another kind",

@@ -27,7 +27,9 @@ mod tempered_sigmoid;
 
 pub use dp_sgd::ENTRY as REFERENCE;
 pub use entry::{Claim, Entry, Parameter, Verdict};
+pub use noisy_gradient::ENTRY as NOISY_GRADIENT;
 pub use parameters::Parameters;
+pub use quantile_clip::ENTRY as QUANTILE_CLIP;
 
 use crate::clip::ClipRule;
 use crate::ledger::Receipt;
@@ -160,6 +162,8 @@ pub trait Method {
 
 /// What a method is built from.
 pub struct Blueprint<'a> {
+    /// The method.
+    pub name: &'static str,
     /// The network.
     pub network: &'a Arc<Network>,
     /// Which form.
@@ -193,7 +197,10 @@ impl Blueprint<'_> {
     fn threshold(&self) -> Result<f64, String> {
         match self.clip {
             ClipRule::Flat { threshold } => Ok(*threshold),
-            _ => Err("this method needs clip.kind = \"flat\": its threshold is the method's C".to_string()),
+            _ => Err(format!(
+                "method `{}` needs clip.kind = \"flat\": its threshold is the method's C",
+                self.name
+            )),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::mechanism::{Deviations, Rule};
 use muffle_accounting::Event;
 use muffle_nn::Purpose;
 
+/// Its row of the table.
 pub static ENTRY: Entry = Entry {
     name: "noisy-gradient",
     paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors",

@@ -9,6 +9,7 @@ use crate::{State, StateError};
 use muffle_accounting::Event;
 use std::sync::Mutex;
 
+/// Its row of the table.
 pub static ENTRY: Entry = Entry {
     name: "quantile-clip",
     paper: "Andrew, Thakkar, McMahan, Ramaswamy, Differentially private learning with adaptive clipping, NeurIPS; as \

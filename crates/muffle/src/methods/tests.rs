@@ -16,6 +16,7 @@ fn build(entry: &Entry, mode: Mode, sampler: SamplerChoice) -> (BuildResult, Par
     let network = Arc::new(ModelDescription::from_toml(model).unwrap().network().unwrap());
     let parameters = Parameters::new(entry, &switched_on(entry)).unwrap();
     let blueprint = Blueprint {
+        name: entry.name,
         network: &network,
         mode,
         parameters: &parameters,

@@ -45,6 +45,7 @@ impl<'a> Pricing<'a> {
         let training = self.training();
         let parameters = Parameters::new(self.method, &training.parameters).map_err(Error::Plan)?;
         let blueprint = Blueprint {
+            name: self.method.name,
             network: self.network,
             mode: training.mode,
             parameters: &parameters,
@@ -59,8 +60,7 @@ impl<'a> Pricing<'a> {
             noise_multiplier: training.noise_multiplier,
             scheduled_noise: training.noise_schedule.is_some(),
         };
-        let named = |reason: String| Error::Plan(format!("method `{}`: {reason}", self.method.name));
-        (self.method.build)(&blueprint).map_err(named)
+        (self.method.build)(&blueprint).map_err(Error::Plan)
     }
 
     /// Whole passes over the data in this many steps.

@@ -341,6 +341,10 @@ impl Layer for Conv2d {
         }
     }
 
+    fn is_bilinear(&self) -> bool {
+        true
+    }
+
     fn relevance(&self) -> Option<RelevanceRule> {
         Some(RelevanceRule::Proportional)
     }

@@ -173,6 +173,10 @@ impl Layer for Dense {
         (self.steps == 1).then_some(self)
     }
 
+    fn is_bilinear(&self) -> bool {
+        true
+    }
+
     fn relevance(&self) -> Option<RelevanceRule> {
         Some(RelevanceRule::Proportional)
     }

@@ -161,6 +161,10 @@ impl Layer for WinogradConv2d {
         }
     }
 
+    fn is_bilinear(&self) -> bool {
+        true
+    }
+
     fn relevance(&self) -> Option<RelevanceRule> {
         Some(RelevanceRule::Proportional)
     }

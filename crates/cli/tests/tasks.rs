@@ -68,6 +68,12 @@ fn numbers_are_predicted_in_their_own_units() {
     let output = project.muffle(&wrong);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && message.contains("does not fit the targets"), "{message}");
+    // Accuracies are what runs are compared by.
+    let sweep =
+        ["sweep", "small.toml", "--grid", "learning_rate=0.1,0.3", "--output", "sweep", "--set", &model(1)];
+    let compared = project.muffle(&sweep);
+    let message = String::from_utf8_lossy(&compared.stderr);
+    assert!(compared.status.code() == Some(2) && message.contains("compared by accuracy"), "{message}");
     let shape = project.muffle(&["train", "small.toml", "--dry-run", "--set", &model(2)]);
     let message = String::from_utf8_lossy(&shape.stderr);
     assert!(message.contains("2 outputs, the data has 1 values to predict"), "{message}");

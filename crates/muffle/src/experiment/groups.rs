@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::random_search::Draw;
 use crate::data::{Dataset, Search};
 use crate::error::{Error, Result};
-use crate::train::{DataShape, Plan, Recipe};
+use crate::train::{DataShape, Plan, Recipe, TargetShape};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,12 @@ impl Experiment {
             // Cells run side by side, each on one core. The cell decides its seed.
             (recipe.run.threads, recipe.run.seed) = (Some(1), None);
             let shape = DataShape::of(&experiment.datasets[&data]);
+            if matches!(shape.targets, TargetShape::Values(_)) {
+                return Err(Error::Plan(format!(
+                    "runs are compared by accuracy, and the records of `{}` have numbers to predict; train them one by one",
+                    recipe.run.data
+                )));
+            }
             let plan = Plan::new(recipe, &shape)
                 .map_err(|error| Error::Plan(format!("{}: {error}", levels.join(" "))))?;
             experiment.groups.push(Group { levels, name, plan });

@@ -13,8 +13,6 @@ use serde_json::{Map, Value};
 pub struct Terms {
     /// What every run has.
     pub recipe: RunRecipe,
-    /// The whole recipe as a file.
-    pub text: String,
     /// Which data sets are neighbours.
     pub adjacency: Adjacency,
     /// Steps in all.

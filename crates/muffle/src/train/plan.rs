@@ -70,15 +70,20 @@ impl TargetShape {
         }
     }
 
+    /// The usual loss; `None` if there is nothing to learn.
+    pub fn usual_loss(self) -> Option<Loss> {
+        match self {
+            TargetShape::Classes(_) => Some(Loss::SoftmaxCrossEntropy),
+            TargetShape::Labels(_) => Some(Loss::BinaryCrossEntropy),
+            TargetShape::Values(_) => Some(Loss::MeanSquaredError),
+            TargetShape::None => None,
+        }
+    }
+
     /// The loss that a recipe asks for, or the usual one.
     fn loss(self, chosen: Option<Loss>) -> Result<Loss> {
-        let usual = match self {
-            TargetShape::Classes(_) => Loss::SoftmaxCrossEntropy,
-            TargetShape::Labels(_) => Loss::BinaryCrossEntropy,
-            TargetShape::Values(_) => Loss::MeanSquaredError,
-            TargetShape::None => {
-                return Err(Error::Plan("the records have no target: there is nothing to learn".to_string()));
-            }
+        let Some(usual) = self.usual_loss() else {
+            return Err(Error::Plan("the records have no target: there is nothing to learn".to_string()));
         };
         let fits = |loss: &Loss| match (self, loss) {
             (TargetShape::Classes(_), loss) => *loss == Loss::SoftmaxCrossEntropy,
@@ -194,7 +199,6 @@ impl Plan {
     pub fn terms(&self) -> Terms {
         Terms {
             recipe: self.recipe.run.clone(),
-            text: self.recipe.to_toml(),
             adjacency: self.adjacency,
             steps: self.steps,
             method: self.method.name,

@@ -5,6 +5,7 @@ mod labels;
 mod ranking;
 mod values;
 
+use super::plan::TargetShape;
 use crate::data::{Task, View};
 use crate::error::Result;
 use crate::run::Measurements;
@@ -67,16 +68,6 @@ trait Measures {
 
     /// What came of all of them, added to the loss.
     fn result(self: Box<Self>, evaluation: Evaluation) -> Evaluation;
-}
-
-/// The usual loss of a task; `None` if there is nothing to learn.
-pub fn usual_loss(task: &Task) -> Option<Loss> {
-    match task {
-        Task::Classes(_) => Some(Loss::SoftmaxCrossEntropy),
-        Task::Labels(_) => Some(Loss::BinaryCrossEntropy),
-        Task::Values(_) => Some(Loss::MeanSquaredError),
-        Task::None => None,
-    }
 }
 
 /// Runs a network forward.
@@ -144,7 +135,7 @@ impl Evaluator {
             Task::Values(quantities) => Box::new(values::Values::new(quantities)),
             Task::None => return Ok(Evaluation::default()),
         };
-        let usual = usual_loss(task).expect("there is something to learn");
+        let usual = TargetShape::of(task).usual_loss().expect("there is something to learn");
         let (mut loss, mut gradient) = (0.0, vec![0.0; self.engine.network().output().len()]);
         self.for_each(parameters, view, |index, outputs| {
             measures.note(view, index, outputs);

@@ -20,6 +20,7 @@
 //! # Ok::<(), muffle::Error>(())
 //! ```
 
+mod product;
 mod projection;
 mod second_moments;
 mod triangle;

@@ -1,9 +1,10 @@
 //! XᵀX of records of unit length.
 
+use super::product::add_product;
 use super::unit::scale_to_unit;
 use crate::data::View;
 use muffle_nn::Examples;
-use nalgebra::{DMatrix, DMatrixViewMut};
+use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 /// Records added at a time: enough for products to run at full speed, few enough to stay small in memory.
@@ -36,9 +37,7 @@ pub(super) fn of(view: &View, inputs: usize) -> DMatrix<f64> {
         sum.as_mut_slice().par_chunks_mut(STRIP * inputs).enumerate().for_each(|(strip, values)| {
             let (begin, columns) = (strip * STRIP, values.len() / inputs);
             let rows = begin + columns;
-            let mut strip = DMatrixViewMut::from_slice(values, inputs, columns);
-            let (left, right) = (records.rows(0, rows), transposed.columns(begin, columns));
-            strip.rows_mut(0, rows).gemm(1.0, &left, &right, 1.0);
+            add_product(values, rows, &records, &transposed.as_slice()[begin * count..], columns);
         });
     }
     sum

@@ -219,6 +219,10 @@ impl Examples for Views<'_> {
     fn views(&self) -> usize {
         self.count
     }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.view.identity(record)
+    }
 }
 
 #[cfg(test)]

@@ -56,6 +56,14 @@ fn a_view_outside_the_split_is_a_mistake() {
 }
 
 #[test]
+fn a_record_keeps_its_identity_wherever_it_stands() {
+    let among = MNIST.train().select(vec![1, 42]);
+    assert_eq!([among.identity(0), among.identity(1), MNIST.train().identity(42)], [1, 42, 42]);
+    let views = Views::new(among, Augmentation::default(), 7, 100, 4);
+    assert_eq!([views.identity(0), views.identity(1)], [1, 42], "all views of a record have one identity");
+}
+
+#[test]
 fn views_of_a_record_do_not_depend_on_the_batch() {
     let augmentation = Augmentation { shift: 2, flip: true, crop: 1 };
     let views = |indices: Vec<usize>| Views::new(MNIST.train().select(indices), augmentation, 7, 100, 4);

@@ -1,7 +1,10 @@
 //! Clip rules by themselves: factors, sensitivity, and noise for groups.
 
-use muffle::clip::{Allocation, Bounds, Clip, Flat, Grouped, PerLayer};
+use muffle::clip::{Allocation, Bounds, Clip, Flat, Grouped, NonMonotone, Normalised, PerLayer};
+use muffle_nn::initialise::initial_parameters;
+use muffle_nn::{Batch, Engine, Loss, Options, Purpose, models};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const ALLOCATIONS: [Allocation; 3] = [Allocation::Flat, Allocation::EqualShare, Allocation::LeastEnergy];
 
@@ -32,7 +35,7 @@ proptest! {
     /// No group of tensors leaves its threshold, from zero to the largest finite norms.
     #[test]
     fn factors_keep_every_group_within_its_threshold(
-        norms in prop::collection::vec(prop_oneof![Just(0.0f32), (-40.0..38.0f32).prop_map(|x| 10f32.powf(x))], 6),
+        norms in prop::collection::vec(prop_oneof![Just(0.0f64), (-90.0..38.0f64).prop_map(|x| 10f64.powf(x))], 6),
         thresholds in prop::collection::vec(1e-6..1e6f64, 6),
     ) {
         let groups = vec![0, 1, 2, 0, 1, 0];
@@ -48,8 +51,8 @@ proptest! {
             prop_assert!(factors.iter().all(|factor| (0.0..=1.0).contains(factor)));
             for (group, threshold) in rule.bounds().thresholds().iter().enumerate() {
                 let own = || (0..6).filter(|&tensor| groups[tensor] == group);
-                let before = own().map(|tensor| f64::from(norms[tensor])).sum::<f64>().sqrt();
-                let after = own().map(|tensor| f64::from(factors[tensor]).powi(2) * f64::from(norms[tensor]));
+                let before = own().map(|tensor| norms[tensor]).sum::<f64>().sqrt();
+                let after = own().map(|tensor| f64::from(factors[tensor]).powi(2) * norms[tensor]);
                 let after = after.sum::<f64>().sqrt();
                 prop_assert!(after <= *threshold);
                 // What is short enough stays as it is; what is too long reaches the threshold.
@@ -89,7 +92,7 @@ fn numbers_that_are_not_finite_never_hold() {
     let bounds = Bounds::whole(1.0);
     assert!(bounds.hold(&[0.5], &[1.0]));
     assert!(!bounds.hold(&[1.1], &[1.0]));
-    assert!(!bounds.hold(&[f32::NAN], &[1.0]) && !bounds.hold(&[1.0], &[f32::NAN]));
+    assert!(!bounds.hold(&[f64::NAN], &[1.0]) && !bounds.hold(&[1.0], &[f32::NAN]));
 }
 
 #[test]
@@ -99,4 +102,33 @@ fn thresholds_that_bound_nothing_are_refused() {
     }
     assert!(std::panic::catch_unwind(|| Grouped::new(vec![0, 2], vec![1.0, 1.0])).is_err());
     assert!(std::panic::catch_unwind(|| Grouped::new(vec![0, 0], vec![1.0, 1.0])).is_err());
+}
+
+/// Logits so far apart that gradients are next to nothing: what a rule makes long by a factor must not be longer than it says.
+#[test]
+fn a_saturated_record_contributes_no_more_than_its_bound() {
+    for name in ["cnn-small", "cnn-5x5"] {
+        let network = Arc::new(models::model(name).unwrap().network().unwrap());
+        let mut parameters = initial_parameters(&network, 3);
+        let (width, last) = (network.input().len(), parameters.len() - network.output().len());
+        let inputs: Vec<f32> = (0..width).map(|place| ((place * 37) % 101) as f32 / 101.0).collect();
+        let batch = Batch::new(inputs, vec![4]);
+        let options = Options { threads: Some(1), ..Options::new(Purpose::PerExample) };
+        let mut engine = Engine::new(network, options).unwrap();
+        let rules: [(f64, Box<dyn Clip>); 3] = [
+            (1.0, Box::new(Normalised::new(1.0, 0.0))),
+            (1.0, Box::new(NonMonotone::new(1.0, 1e-30))),
+            (1.0, Box::new(Flat::new(1.0))),
+        ];
+        for logit in [0.0, 20.0, 40.0, 45.0, 48.0, 50.0, 55.0, 60.0, 70.0, 80.0, 90.0, 100.0] {
+            // The bias of the record's own class.
+            parameters[last + 4] = logit;
+            for (bound, rule) in &rules {
+                let weigh = |norms: &[f64], factors: &mut [f32]| rule.factors(norms, factors);
+                engine.weighted_sum(&parameters, &batch, Loss::SoftmaxCrossEntropy, 0, &weigh).unwrap();
+                let sum = engine.gradient().iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+                assert!(sum <= *bound, "{name} at a logit of {logit}: {sum}");
+            }
+        }
+    }
 }

@@ -49,6 +49,19 @@ fn the_model_is_that_of_the_run() {
     }
 }
 
+/// Masks belong to a record, not to its place in a batch: the check of the network before the first step finds nothing.
+#[test]
+fn networks_with_dropout_are_trained() {
+    const DROPPING: &str = "model={layers=[{type=\"dense\",features=8},{type=\"tanh\"},{type=\"dropout\",rate=0.5},\
+                            {type=\"dense\",features=2}]}";
+    let (folder, never) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+    for (number, private) in ["private=true", "private=false"].iter().enumerate() {
+        let (plan, path) = (plan(&[DROPPING, private]), folder.path().join(number.to_string()));
+        let summary = start(&path, &plan, &dataset(), &never, &mut |_| {}).unwrap();
+        assert_eq!(summary.steps, 25, "{private}");
+    }
+}
+
 #[test]
 fn a_stop_leaves_no_model() {
     let stop = AtomicBool::new(false);

@@ -212,7 +212,7 @@ impl Clip for Careless {
         &self.0
     }
 
-    fn factors(&self, _: &[f32], factors: &mut [f32]) {
+    fn factors(&self, _: &[f64], factors: &mut [f32]) {
         factors.fill(1.0);
     }
 }

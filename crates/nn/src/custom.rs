@@ -37,10 +37,10 @@
 //!         }
 //!     }
 //!
-//!     fn squared_norms(&self, Gradients { input, upstream, .. }: Gradients, norms: &mut [f32]) {
+//!     fn squared_norms(&self, Gradients { input, upstream, .. }: Gradients, norms: &mut [f64]) {
 //!         let examples = input.chunks_exact(self.features).zip(upstream.chunks_exact(self.features));
 //!         for (norm, (input, upstream)) in norms.iter_mut().zip(examples) {
-//!             *norm = input.iter().zip(upstream).map(|(x, g)| (x * g) * (x * g)).sum();
+//!             *norm = input.iter().zip(upstream).map(|(x, g)| f64::from(x * g).powi(2)).sum();
 //!         }
 //!     }
 //!

@@ -34,6 +34,12 @@ pub trait Examples: Sync {
     fn views(&self) -> usize {
         1
     }
+
+    /// A number that belongs to a record wherever it stands in the batch, and to all its views: what is random inside the
+    /// network follows it. Records count in the order of their first views.
+    fn identity(&self, record: usize) -> u64 {
+        record as u64
+    }
 }
 
 /// A batch that lies in memory, with one class for each example.

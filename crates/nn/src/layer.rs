@@ -16,15 +16,25 @@ pub enum Purpose {
 
 /// One micro-batch on its way through the network.
 #[derive(Clone, Copy, Debug)]
-pub struct Pass {
+pub struct Pass<'a> {
     /// Examples in this micro-batch.
     pub batch: usize,
     /// What the pass is for.
     pub purpose: Purpose,
     /// Seed of the randomness inside layers (dropout), new at every step.
     pub seed: u64,
-    /// Position of the first example in the logical batch: randomness belongs to the example, not to the thread.
+    /// Position of the first example in the logical batch.
     pub first_example: usize,
+    /// A number for each example that belongs to its record and view wherever they stand: what is random follows it, not the
+    /// position, the micro-batch or the thread.
+    pub keys: &'a [u64],
+}
+
+impl Pass<'_> {
+    /// A pass of this size over examples that nobody knows, to lay out memory for.
+    pub fn new(batch: usize, purpose: Purpose) -> Pass<'static> {
+        Pass { batch, purpose, seed: 0, first_example: 0, keys: &[] }
+    }
 }
 
 /// The numbers a layer computes with.
@@ -58,7 +68,7 @@ pub struct Forward<'a> {
     /// The numbers to compute with.
     pub weights: Weights<'a>,
     /// The micro-batch.
-    pub pass: &'a Pass,
+    pub pass: &'a Pass<'a>,
     /// What comes in.
     pub input: &'a [f32],
     /// Where the outputs go.
@@ -72,7 +82,7 @@ pub struct Backward<'a> {
     /// The numbers that `forward` computed with.
     pub weights: Weights<'a>,
     /// The micro-batch.
-    pub pass: &'a Pass,
+    pub pass: &'a Pass<'a>,
     /// What `forward` read and wrote.
     pub values: Values<'a>,
     /// Gradient of the loss at the outputs.
@@ -86,7 +96,7 @@ pub struct Backward<'a> {
 /// What the gradients of a layer's tensors are made of, for [`Layer::squared_norms`] and [`Layer::accumulate`].
 pub struct Gradients<'a> {
     /// The micro-batch.
-    pub pass: &'a Pass,
+    pub pass: &'a Pass<'a>,
     /// What came in.
     pub input: &'a [f32],
     /// Gradient of the loss at the outputs.
@@ -265,7 +275,7 @@ pub trait Layer: Send + Sync {
     fn backward(&self, call: Backward);
 
     /// Squared gradient norm of every tensor and example: `norms[tensor * batch + example]`.
-    fn squared_norms(&self, _call: Gradients, _norms: &mut [f32]) {}
+    fn squared_norms(&self, _call: Gradients, _norms: &mut [f64]) {}
 
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
     fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}

@@ -86,22 +86,29 @@ impl Loss {
 
 fn softmax_cross_entropy(output: &[f32], class: usize, gradient: &mut [f32]) -> f32 {
     let largest = output.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for (gradient, value) in gradient.iter_mut().zip(output) {
+    let mut others = 0.0;
+    for (index, (gradient, value)) in gradient.iter_mut().zip(output).enumerate() {
         *gradient = (value - largest).exp();
-        sum += *gradient;
+        others += if index == class { 0.0 } else { *gradient };
     }
+    let own = gradient[class];
+    let sum = others + own;
     gradient.iter_mut().for_each(|value| *value /= sum);
-    gradient[class] -= 1.0;
-    sum.ln() - (output[class] - largest)
+    // Not its probability less one: of a class that is all but certain, nothing but rounding would be left.
+    gradient[class] = -others / sum;
+    if own == 1.0 { others.ln_1p() } else { sum.ln() - (output[class] - largest) }
 }
 
 fn binary_cross_entropy(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {
     let count = output.len() as f32;
     let mut sum = 0.0;
     for ((gradient, &logit), target) in gradient.iter_mut().zip(output).zip(targets) {
-        *gradient = (1.0 / (1.0 + (-logit).exp()) - target) / count;
-        sum += logit.max(0.0) - logit * target + (-logit.abs()).exp().ln_1p();
+        // The less likely of the two answers, so that nothing cancels where the other is all but certain.
+        let odds = (-logit.abs()).exp();
+        let unlikely = odds / (1.0 + odds);
+        let slope = if logit > 0.0 { (1.0 - target) - unlikely } else { unlikely - target };
+        *gradient = slope / count;
+        sum += logit.max(0.0) - logit * target + odds.ln_1p();
     }
     sum / count
 }

@@ -190,8 +190,9 @@ impl Network {
                 self.layer(&context, layer.build(&context)?, input)
             }
             Piece::Activation(activation) => {
-                let shape = self.edges[input];
-                self.push(name, Operation::Activation(*activation), vec![input], shape)
+                let context = self.context(activation.kind(), name, input);
+                activation.check().or_else(|reason| context.refuse(&reason))?;
+                self.push(name, Operation::Activation(*activation), vec![input], context.input)
             }
             Piece::Sequential(entries) => self.sequence(entries, name, input),
             Piece::Sum(branches) => {

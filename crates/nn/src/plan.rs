@@ -130,7 +130,7 @@ impl Plan {
     /// Values of one example in all buffers and tapes.
     pub fn example_len(&self, network: &Network, purpose: Purpose) -> usize {
         const SAMPLE: usize = 8;
-        let pass = Pass { batch: SAMPLE, purpose, seed: 0, first_example: 0 };
+        let pass = Pass::new(SAMPLE, purpose);
         let tape = |node: &Node| match &node.operation {
             Operation::Layer(layer) => layer.tape_len(&pass) / SAMPLE,
             _ => 0,

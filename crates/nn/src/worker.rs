@@ -7,14 +7,27 @@ use crate::buffer::{Buffer, buffer};
 use crate::layer::{Factors, Pass, Purpose};
 use crate::network::{Network, Node};
 use crate::plan::Plan;
+use crate::split_mix::SplitMix;
 use crate::workspace::{Step, Workspace};
 use std::ops::Range;
 
 /// Decides the factors of one record's tensors from their squared gradient norms.
-pub type Weigh<'a> = dyn Fn(&[f32], &mut [f32]) + Sync + 'a;
+pub type Weigh<'a> = dyn Fn(&[f64], &mut [f32]) + Sync + 'a;
 
 /// Takes the gradient of one record, by its position in the logical batch, and adds what it makes of it to a sum.
 pub type Visit<'a> = dyn Fn(usize, &mut [f32], &mut [f32]) + Sync + 'a;
+
+/// Whether a gradient of this squared norm is one of numbers to go on with. Norms are told in double precision, and what is
+/// beyond single precision there has no place in a sum.
+fn is_usable(squared_norm: f64) -> bool {
+    squared_norm <= f64::from(f32::MAX)
+}
+
+/// The number of an example: of its record and its view, wherever they stand.
+fn key(step: &Step, example: usize) -> u64 {
+    let (record, view) = (example / step.views, example % step.views);
+    SplitMix::new(step.examples.identity(record)).bits().wrapping_add(view as u64)
+}
 
 /// What a step does with the gradients.
 #[derive(Clone, Copy)]
@@ -61,12 +74,13 @@ pub(crate) struct Worker {
     purpose: Purpose,
     capacity: usize,
     space: Workspace,
-    norms: Vec<f32>,
+    norms: Vec<f64>,
     factors: Vec<f32>,
-    record_norms: Vec<f32>,
+    record_norms: Vec<f64>,
     record_factors: Vec<f32>,
     excluded_here: Vec<bool>,
     losses: Vec<f32>,
+    keys: Vec<u64>,
     record_gradient: Buffer,
     pub gradient: Buffer,
     pub loss: f64,
@@ -87,6 +101,7 @@ impl Worker {
             record_factors: vec![0.0; tensors],
             excluded_here: vec![false; capacity],
             losses: vec![0.0; capacity],
+            keys: Vec::with_capacity(capacity),
             record_gradient: buffer(0),
             gradient: buffer(if trains { network.parameter_len() } else { 0 }),
             loss: 0.0,
@@ -113,17 +128,22 @@ impl Worker {
         self.loss = 0.0;
         self.excluded.clear();
         let parts = range.len().div_ceil(self.capacity / step.views).max(1);
+        // Taken out while a pass borrows them.
+        let mut keys = std::mem::take(&mut self.keys);
         for part in 0..parts {
             let begin = range.start + range.len() * part / parts;
             let end = range.start + range.len() * (part + 1) / parts;
             if begin == end {
                 continue;
             }
+            keys.clear();
+            keys.extend((begin * step.views..end * step.views).map(|example| key(step, example)));
             let pass = Pass {
                 batch: (end - begin) * step.views,
                 purpose: self.purpose,
                 seed: step.seed,
                 first_example: begin * step.views,
+                keys: &keys,
             };
             self.micro_batch(step, task, &pass);
             if let Some(found) = &mut found {
@@ -136,6 +156,7 @@ impl Worker {
                     .copy_from_slice(&buffers[place][..pass.batch * width]);
             }
         }
+        self.keys = keys;
     }
 
     fn micro_batch(&mut self, step: &Step, task: Task, pass: &Pass) {
@@ -255,7 +276,7 @@ impl Worker {
         let parameters = step.network.parameters();
         let mut found = false;
         for example in examples {
-            let bad = |tensor: &usize| !self.norms[tensor * pass.batch + example].is_finite();
+            let bad = |tensor: &usize| !is_usable(self.norms[tensor * pass.batch + example]);
             if self.excluded_here[example] {
                 continue;
             }

@@ -40,7 +40,7 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub fn new(network: &Network, plan: &Plan, purpose: Purpose, capacity: usize) -> Workspace {
-        let pass = Pass { batch: capacity, purpose, seed: 0, first_example: 0 };
+        let pass = Pass::new(capacity, purpose);
         let blocks = Blocks::new(network, &pass);
         let (mut tapes, mut scratch) = (Vec::new(), 0);
         for node in network.nodes() {
@@ -216,7 +216,7 @@ impl Workspace {
 
     /// Squared norms of all tensors and examples: `norms[tensor * batch + example]`. Those of layers that sum in blocks
     /// are left at zero.
-    pub fn norms(&mut self, step: &Step, pass: &Pass, norms: &mut [f32]) {
+    pub fn norms(&mut self, step: &Step, pass: &Pass, norms: &mut [f64]) {
         let batch = pass.batch;
         for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
             let norms = &mut norms[node.tensors.start * batch..node.tensors.end * batch];
@@ -249,7 +249,7 @@ impl Workspace {
     pub fn gradients<'a>(
         &'a mut self,
         step: &Step,
-        pass: &'a Pass,
+        pass: &'a Pass<'a>,
         node: usize,
         examples: Range<usize>,
     ) -> Gradients<'a> {

@@ -64,7 +64,7 @@ fn steps_allocate_the_same_at_all_times() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut engine = setting.engine(Purpose::PerExample, cores.min(2), 4);
     let (small, large) = (setting.batch(0..8), setting.batch(0..64));
-    let weigh = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
+    let weigh = |_: &[f64], factors: &mut [f32]| factors.fill(1.0);
     const STEPS: usize = 50;
     let mut steps = |batch| {
         let (calls, live) = (CALLS.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));
@@ -83,9 +83,10 @@ fn steps_allocate_the_same_at_all_times() {
     // The thread pool takes a block for its queue now and then: less than one in a step.
     assert!(second.abs_diff(first) <= STEPS, "{second} allocations, {first} before");
     assert!(grown.unsigned_abs() < 16 << 10, "{grown} bytes more");
-    // 14 micro-batches more, each with one dense layer: three matrix products, each with a buffer of its own.
+    // 14 micro-batches more, each with one dense layer: three matrix products, each with a buffer of its own, and those of few
+    // values with a copy of their rows.
     assert!(
-        first - other <= 3 * 14 * STEPS + STEPS,
+        first - other <= 5 * 14 * STEPS + STEPS,
         "{first} allocations in large batches, {other} in small ones"
     );
     assert!(other < 20 * STEPS, "{other} allocations in {STEPS} steps of small batches");

@@ -46,10 +46,11 @@ impl Layer for Parabola {
         }
     }
 
-    fn squared_norms(&self, Gradients { upstream, memory, .. }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { upstream, memory, .. }: Gradients, norms: &mut [f64]) {
         let squares = memory.tape.chunks_exact(self.features);
         for (norm, (square, upstream)) in norms.iter_mut().zip(squares.zip(upstream.chunks(self.features))) {
-            *norm = square.iter().zip(upstream).map(|(square, upstream)| (square * upstream).powi(2)).sum();
+            let products = square.iter().zip(upstream).map(|(square, upstream)| square * upstream);
+            *norm = products.map(|product| f64::from(product).powi(2)).sum();
         }
     }
 

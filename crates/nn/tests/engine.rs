@@ -40,8 +40,8 @@ fn image_setting(extra: Vec<Entry>) -> Setting {
     Setting::layers(Shape::image(2, 6, 5), layers, 13)
 }
 
-fn clip(norms: &[f32], factors: &mut [f32]) {
-    let norm = norms.iter().sum::<f32>().sqrt();
+fn clip(norms: &[f64], factors: &mut [f32]) {
+    let norm = norms.iter().sum::<f64>().sqrt() as f32;
     factors.fill((0.5 / norm).min(1.0));
 }
 
@@ -117,7 +117,7 @@ fn with_and_without(setting: &Setting, inputs: &[f32], bad: &[usize]) -> (Outcom
     let count = inputs.len() / width;
     let class = |example: usize| (example % setting.network.output().len()) as u32;
     let calls = AtomicUsize::new(0);
-    let weigh = |norms: &[f32], factors: &mut [f32]| {
+    let weigh = |norms: &[f64], factors: &mut [f32]| {
         calls.fetch_add(1, Ordering::Relaxed);
         clip(norms, factors);
     };

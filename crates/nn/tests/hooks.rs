@@ -28,7 +28,7 @@ fn hooked(setting: &Setting, hooks: &dyn Hooks) -> Vec<f32> {
     };
     let mut engine = Engine::new(setting.network.clone(), options).unwrap();
     let examples = setting.batch(0..setting.examples());
-    let ones = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
+    let ones = |_: &[f64], factors: &mut [f32]| factors.fill(1.0);
     engine.hooked_sum(&setting.parameters, &examples, LOSS, 3, hooks, &ones).unwrap();
     engine.gradient().to_vec()
 }
@@ -36,7 +36,7 @@ fn hooked(setting: &Setting, hooks: &dyn Hooks) -> Vec<f32> {
 fn unhooked(setting: &Setting) -> Vec<f32> {
     let mut engine = setting.engine(Purpose::PerExample, 1, setting.examples());
     let examples = setting.batch(0..setting.examples());
-    let ones = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
+    let ones = |_: &[f64], factors: &mut [f32]| factors.fill(1.0);
     engine.weighted_sum(&setting.parameters, &examples, LOSS, 3, &ones).unwrap();
     engine.gradient().to_vec()
 }
@@ -80,7 +80,7 @@ fn hooks_that_do_nothing_change_no_bit() {
 fn hooks_need_an_engine_built_for_them() {
     let setting = small();
     let mut engine = setting.engine(Purpose::PerExample, 1, 2);
-    let ones = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
+    let ones = |_: &[f64], factors: &mut [f32]| factors.fill(1.0);
     let examples = setting.batch(0..1);
     let result = engine.hooked_sum(&setting.parameters, &examples, LOSS, 3, &Nothing, &ones);
     assert!(result.unwrap_err().to_string().contains("hooks"));

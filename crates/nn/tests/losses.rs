@@ -138,12 +138,12 @@ fn every_example_has_its_own_gradient() {
 
         // The same through norms and factors.
         let mut engine = case.setting.engine(Purpose::PerExample, 1, 2);
-        let scale = |norm: f32| 1.0 / (1.0 + norm.sqrt());
-        let weigh = |norms: &[f32], factors: &mut [f32]| factors.fill(scale(norms.iter().sum()));
+        let scale = |norm: f64| (1.0 / (1.0 + norm.sqrt())) as f32;
+        let weigh = |norms: &[f64], factors: &mut [f32]| factors.fill(scale(norms.iter().sum()));
         engine.weighted_sum(parameters, &*case.examples, loss, 0, &weigh).unwrap();
         let mut sum = vec![0.0; parameters.len()];
         for gradient in &found {
-            let factor = scale(gradient.iter().map(|value| value * value).sum());
+            let factor = scale(gradient.iter().map(|value| f64::from(*value).powi(2)).sum());
             sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += factor * value);
         }
         let error = relative_error(engine.gradient(), &sum);

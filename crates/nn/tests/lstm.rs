@@ -117,12 +117,12 @@ struct Run<'a> {
     prepared: Vec<f32>,
     tape: Vec<f32>,
     scratch: Vec<f32>,
-    pass: Pass,
+    pass: Pass<'static>,
 }
 
 impl<'a> Run<'a> {
     fn new(layer: &'a dyn Layer, parameters: &'a [f32], batch: usize, purpose: Purpose) -> Run<'a> {
-        let pass = Pass { batch, purpose, seed: 0, first_example: 0 };
+        let pass = Pass::new(batch, purpose);
         let mut prepared = vec![f32::NAN; layer.prepared_len()];
         layer.prepare(parameters, &mut prepared);
         Run {
@@ -179,7 +179,7 @@ fn agrees_with_pytorch() {
         assert_close("output", &output, &values(&tensors, "output"));
 
         let mut downstream = vec![f32::NAN; input.len()];
-        let mut norms = vec![f32::NAN; names.len() * batch];
+        let mut norms = vec![f64::NAN; names.len() * batch];
         let mut gradient = vec![0.0; parameters.len()];
         let weights = Weights { parameters: &parameters, prepared: &run.prepared };
         let (pass, input, upstream) = (&run.pass, &input[..], &upstream[..]);
@@ -198,7 +198,7 @@ fn agrees_with_pytorch() {
         layer.accumulate(Gradients { pass, input, upstream, memory }, factors, &mut gradient);
 
         assert_close("input gradient", &downstream, &values(&tensors, "input_gradient"));
-        norms.iter_mut().for_each(|norm| *norm = norm.sqrt());
+        let norms: Vec<f32> = norms.iter().map(|norm| norm.sqrt() as f32).collect();
         let mut rest = &gradient[..];
         for (index, (name, (expected, expected_norms))) in
             names.iter().zip(of_all("gradient").iter().zip(of_all("norm"))).enumerate()
@@ -245,7 +245,7 @@ fn agrees_with_a_network_of_pytorch() {
     let options = Options { purpose: Purpose::PerExample, ..options };
     let norms = Mutex::new(Vec::new());
     let mut engine = Engine::new(network.clone(), options).expect("an engine");
-    let weigh = |squares: &[f32], factors: &mut [f32]| {
+    let weigh = |squares: &[f64], factors: &mut [f32]| {
         norms.lock().unwrap().push(squares.to_vec());
         // The reference is the gradient of the mean.
         factors.fill(1.0 / count as f32);
@@ -255,7 +255,7 @@ fn agrees_with_a_network_of_pytorch() {
     for (index, (name, parameter)) in names.iter().zip(network.parameters()).enumerate() {
         let own = &engine.gradient()[parameter.range.clone()];
         assert_close(name, own, &of("gradient", name));
-        let own: Vec<f32> = norms.iter().map(|norms| norms[index].sqrt()).collect();
+        let own: Vec<f32> = norms.iter().map(|norms| norms[index].sqrt() as f32).collect();
         assert_close(&format!("norm of {name}"), &own, &of("norm", name));
     }
 }

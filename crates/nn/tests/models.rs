@@ -115,8 +115,8 @@ fn step(name: &str) {
     let single = single.into_inner().unwrap();
 
     let seen = Mutex::new(Vec::new());
-    let weigh = |norms: &[f32], factors: &mut [f32]| {
-        factors.fill(1.0 / norms.iter().sum::<f32>().sqrt());
+    let weigh = |norms: &[f64], factors: &mut [f32]| {
+        factors.fill(1.0 / norms.iter().sum::<f64>().sqrt() as f32);
         seen.lock().unwrap().push(norms.to_vec());
     };
     let mut engine = engine(Purpose::PerExample, 2);
@@ -128,7 +128,7 @@ fn step(name: &str) {
 
     let mut expected = vec![0.0; parameters.len()];
     for (gradient, norms) in single.iter().zip(&seen) {
-        let norm = norms.iter().sum::<f32>().sqrt();
+        let norm = norms.iter().sum::<f64>().sqrt() as f32;
         assert!(norm.is_finite(), "{name}: norm {norm}");
         for (expected, value) in expected.iter_mut().zip(gradient) {
             *expected += value / norm;
@@ -139,10 +139,15 @@ fn step(name: &str) {
         for (gradient, norms) in single.iter().zip(&seen) {
             // In double precision: a long sum of small squares is where single precision fails first.
             let squares = gradient[range.clone()].iter().map(|value| f64::from(*value).powi(2));
-            let norm = squares.sum::<f64>() as f32;
+            let norm = squares.sum::<f64>();
             assert!(norm > 0.0, "{name}: `{}` has no gradient", parameter.name);
-            let error = relative_error(&norms[index..=index], &[norm]);
-            assert!(error <= TOLERANCE, "{name}: norm of `{}` differs by {error}", parameter.name);
+            // Never too small; where it comes without the gradient, what may cancel in it is added.
+            let error = norms[index] / norm - 1.0;
+            assert!(
+                (-1e-5..0.005).contains(&error),
+                "{name}: norm of `{}` differs by {error}",
+                parameter.name
+            );
         }
         let error = relative_error(&engine.gradient()[range.clone()], &expected[range]);
         assert!(error <= TOLERANCE, "{name}: sum of `{}` differs by {error}", parameter.name);

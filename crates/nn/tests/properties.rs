@@ -54,12 +54,7 @@ impl Links {
             }
             sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += value);
         }
-        Run {
-            output: narrow(&output),
-            downstream: narrow(&downstream),
-            gradient: narrow(&sum),
-            norms: narrow(&norms),
-        }
+        Run { output: narrow(&output), downstream: narrow(&downstream), gradient: narrow(&sum), norms }
     }
 }
 
@@ -92,7 +87,9 @@ fn check(config: &LayerConfig, shape: Shape, links: &Links, seed: u64) {
             compare("gradient", &found.gradient, &expected.gradient);
         }
         if purpose == Purpose::PerExample {
-            compare("norms", &found.norms, &expected.norms);
+            // Those from Gram matrices are larger by all that rounding could have taken away.
+            let error = relative_error(&found.norms, &expected.norms);
+            assert!(error <= 1e-4, "norms differ by {error}");
         }
     }
 }

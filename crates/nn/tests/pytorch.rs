@@ -166,7 +166,7 @@ fn single_layers() {
                 case.check(tensor.name, own, &case.tensor("gradient", tensor.name, tensor));
                 if purpose == Purpose::PerExample {
                     let norms = run.norms[index * batch..][..batch].iter();
-                    let norms: Vec<f32> = norms.map(|norm| norm.sqrt()).collect();
+                    let norms: Vec<f32> = norms.map(|norm| norm.sqrt() as f32).collect();
                     case.check("norms", &norms, &case.values(&format!("norm.{}", tensor.name)));
                 }
             }
@@ -281,7 +281,7 @@ fn check_gradients(
         |purpose: Purpose| Options { threads: Some(1), micro_batch: Some(2), ..Options::new(purpose) };
     let mut engine = Engine::new(network.clone(), options(Purpose::PerExample)).unwrap();
     let seen = Mutex::new(Vec::new());
-    let weigh = |norms: &[f32], factors: &mut [f32]| {
+    let weigh = |norms: &[f64], factors: &mut [f32]| {
         seen.lock().unwrap().push(norms.to_vec());
         factors.fill(share);
     };
@@ -291,11 +291,11 @@ fn check_gradients(
         let name = name(&parameter.name);
         let expected = case.tensor("gradient", &name, &parameter.tensor);
         case.check(&name, &engine.gradient()[parameter.range.clone()], &expected);
-        let norms: Vec<f32> = norms.iter().map(|norms| norms[index].sqrt()).collect();
+        let norms: Vec<f32> = norms.iter().map(|norms| norms[index].sqrt() as f32).collect();
         case.check("norms", &norms, &case.values(&format!("norm.{name}")));
     }
     if case.has("norm") {
-        let norms: Vec<f32> = norms.iter().map(|norms| norms.iter().sum::<f32>().sqrt()).collect();
+        let norms: Vec<f32> = norms.iter().map(|norms| norms.iter().sum::<f64>().sqrt() as f32).collect();
         case.check("norm", &norms, &case.values("norm"));
     }
     let answers = if case.has("logits") { "logits" } else { "output" };

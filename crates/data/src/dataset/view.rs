@@ -73,4 +73,9 @@ impl Examples for View<'_> {
     fn target(&self, index: usize) -> Target<'_> {
         self.split.targets.target(self.record(index))
     }
+
+    /// The record's position in the split.
+    fn identity(&self, record: usize) -> u64 {
+        self.record(record) as u64
+    }
 }

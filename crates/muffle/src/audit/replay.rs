@@ -146,6 +146,10 @@ impl Examples for ZeroedOut<'_> {
     fn views(&self) -> usize {
         self.inner.views()
     }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.inner.identity(record)
+    }
 }
 
 /// Replays the first steps of a run: in each, one record of the batch is removed, zeroed out or exchanged for another of the

@@ -83,11 +83,11 @@ impl Bounds {
 
     /// Whether factors keep one record within all thresholds, and at least half a [`MARGIN`] below; `false` also for
     /// numbers that are not finite.
-    pub fn hold(&self, squared_norms: &[f32], factors: &[f32]) -> bool {
+    pub fn hold(&self, squared_norms: &[f64], factors: &[f32]) -> bool {
         (0..self.thresholds.len()).all(|group| {
-            let square = |(tensor, (norm, factor)): (usize, (&f32, &f32))| {
+            let square = |(tensor, (norm, factor)): (usize, (&f64, &f32))| {
                 let own = self.group(tensor) == group;
-                if own { f64::from(*factor).powi(2) * f64::from(*norm) } else { 0.0 }
+                if own { f64::from(*factor).powi(2) * norm } else { 0.0 }
             };
             let total: f64 = squared_norms.iter().zip(factors).enumerate().map(square).sum();
             total <= (0.5 * (1.0 + MARGIN) * self.thresholds[group]).powi(2)

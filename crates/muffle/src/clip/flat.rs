@@ -29,8 +29,7 @@ impl Clip for Flat {
         &self.bounds
     }
 
-    fn factors(&self, squared_norms: &[f32], factors: &mut [f32]) {
-        let squared_norm = squared_norms.iter().map(|norm| f64::from(*norm)).sum();
-        factors.fill(factor(squared_norm, self.bounds.thresholds()[0]));
+    fn factors(&self, squared_norms: &[f64], factors: &mut [f32]) {
+        factors.fill(factor(squared_norms.iter().sum(), self.bounds.thresholds()[0]));
     }
 }

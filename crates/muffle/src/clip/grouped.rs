@@ -29,11 +29,11 @@ impl Clip for Grouped {
         &self.bounds
     }
 
-    fn factors(&self, squared_norms: &[f32], factors: &mut [f32]) {
+    fn factors(&self, squared_norms: &[f64], factors: &mut [f32]) {
         for (group, threshold) in self.bounds.thresholds().iter().enumerate() {
             let own = |tensor: &usize| self.bounds.group(*tensor) == group;
             let tensors = || (0..squared_norms.len()).filter(own);
-            let squared_norm = tensors().map(|tensor| f64::from(squared_norms[tensor])).sum();
+            let squared_norm = tensors().map(|tensor| squared_norms[tensor]).sum();
             let factor = factor(squared_norm, *threshold);
             tensors().for_each(|tensor| factors[tensor] = factor);
         }

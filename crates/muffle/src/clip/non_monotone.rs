@@ -1,6 +1,6 @@
 //! Gradients brought to about the same length, but for the smallest.
 
-use super::{Bounds, Clip, MARGIN};
+use super::{Bounds, Clip, MARGIN, quotient};
 
 /// Scales a record's gradient by C/(‖g‖ + r/(‖g‖ + r)).
 ///
@@ -31,9 +31,9 @@ impl Clip for NonMonotone {
         &self.bounds
     }
 
-    fn factors(&self, squared_norms: &[f32], factors: &mut [f32]) {
-        let norm = squared_norms.iter().map(|norm| f64::from(*norm)).sum::<f64>().sqrt();
+    fn factors(&self, squared_norms: &[f64], factors: &mut [f32]) {
+        let norm = squared_norms.iter().sum::<f64>().sqrt();
         let length = norm + self.radius / (norm + self.radius);
-        factors.fill((MARGIN * self.bounds.thresholds()[0] / length) as f32);
+        factors.fill(quotient(MARGIN * self.bounds.thresholds()[0], length));
     }
 }

@@ -1,6 +1,6 @@
 //! Every gradient brought to about the same length.
 
-use super::{Bounds, Clip, MARGIN};
+use super::{Bounds, Clip, MARGIN, quotient};
 
 /// Divides a record's gradient by its norm plus a constant.
 ///
@@ -31,10 +31,8 @@ impl Clip for Normalised {
         &self.bounds
     }
 
-    fn factors(&self, squared_norms: &[f32], factors: &mut [f32]) {
-        let norm = squared_norms.iter().map(|norm| f64::from(*norm)).sum::<f64>().sqrt();
-        let factor = MARGIN * self.bounds.thresholds()[0] / (norm + self.stability);
-        // Nothing to scale, or so little that its factor has no place among single-precision numbers.
-        factors.fill(if (factor as f32).is_finite() { factor as f32 } else { 0.0 });
+    fn factors(&self, squared_norms: &[f64], factors: &mut [f32]) {
+        let norm = squared_norms.iter().sum::<f64>().sqrt();
+        factors.fill(quotient(MARGIN * self.bounds.thresholds()[0], norm + self.stability));
     }
 }

@@ -38,10 +38,10 @@ impl Clip for PerLayer {
         &self.bounds
     }
 
-    fn factors(&self, squared_norms: &[f32], factors: &mut [f32]) {
+    fn factors(&self, squared_norms: &[f64], factors: &mut [f32]) {
         let tensors = squared_norms.iter().zip(self.bounds.thresholds());
         for (factor_of_tensor, (norm, threshold)) in factors.iter_mut().zip(tensors) {
-            *factor_of_tensor = factor(f64::from(*norm), *threshold);
+            *factor_of_tensor = factor(*norm, *threshold);
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Count<'a> {
     /// Standard deviation of the noise they get.
     pub deviation: f64,
     /// Writes a record's numbers from the squared norms of its gradient's tensors.
-    pub of: &'a (dyn Fn(&[f32], &mut [i64]) + Sync),
+    pub of: &'a (dyn Fn(&[f64], &mut [i64]) + Sync),
 }
 
 /// Sums of counts over the records of a step. Not private yet.
@@ -48,7 +48,7 @@ impl Clip for Counting<'_> {
         self.rule.bounds()
     }
 
-    fn factors(&self, squared_norms: &[f32], factors: &mut [f32]) {
+    fn factors(&self, squared_norms: &[f64], factors: &mut [f32]) {
         self.rule.factors(squared_norms, factors);
         let mut numbers = vec![0; self.count.width];
         (self.count.of)(squared_norms, &mut numbers);

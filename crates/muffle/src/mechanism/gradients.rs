@@ -163,7 +163,7 @@ impl<'a> Gradients<'a, '_> {
 }
 
 /// The rule's factors, held to the rule's bounds.
-fn checked(rule: &dyn Clip) -> impl Fn(&[f32], &mut [f32]) + Sync {
+fn checked(rule: &dyn Clip) -> impl Fn(&[f64], &mut [f32]) + Sync {
     let bounds = rule.bounds();
     move |squared_norms, factors| {
         rule.factors(squared_norms, factors);

@@ -1,7 +1,7 @@
 //! Gradients written out one by one, for bounds that no short cut to a norm can give.
 
 use super::{Gradients, Unprotected};
-use muffle_nn::kernel::elementwise::{add, squared_norm_double};
+use muffle_nn::kernel::elementwise::{add, squared_norm};
 use muffle_nn::kernel::limited::largest;
 use muffle_nn::{Excluded, Result};
 use std::sync::Mutex;
@@ -35,6 +35,6 @@ pub(super) fn sum_bounded(
 
 /// Scales a vector to an L2 norm of at most `threshold`.
 pub(super) fn shorten(vector: &mut [f32], threshold: f64) {
-    let factor = crate::clip::factor(squared_norm_double(vector), threshold);
+    let factor = crate::clip::factor(squared_norm(vector), threshold);
     vector.iter_mut().for_each(|value| *value *= factor);
 }

@@ -173,9 +173,12 @@ mod tests {
         let mut engine = Engine::new(network, options).unwrap();
         let mut largest = |limits: Limits| {
             let norms = Mutex::new(vec![0.0f32; 3]);
-            let look = |squared_norms: &[f32], factors: &mut [f32]| {
+            let look = |squared_norms: &[f64], factors: &mut [f32]| {
                 let mut norms = norms.lock().unwrap();
-                norms.iter_mut().zip(squared_norms).for_each(|(norm, own)| *norm = norm.max(own.sqrt()));
+                norms
+                    .iter_mut()
+                    .zip(squared_norms)
+                    .for_each(|(norm, own)| *norm = norm.max(own.sqrt() as f32));
                 factors.fill(1.0);
             };
             let loss = Loss::SoftmaxCrossEntropy;

@@ -127,7 +127,7 @@ impl Method for Published {
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let lens: Vec<usize> =
             step.gradients.network().parameters().iter().map(|tensor| tensor.range.len()).collect();
-        let unclipped = |_: &[f32], factors: &mut [f32]| factors.fill(1.0);
+        let unclipped = |_: &[f64], factors: &mut [f32]| factors.fill(1.0);
         let (mut sum, unprotected) = step.gradients.weighed(&unclipped)?;
         // Sum and mean differ by a factor that scales all of this alike.
         let bounds: Vec<f64> = sum.norms().into_iter().map(|norm| self.alpha * norm).collect();

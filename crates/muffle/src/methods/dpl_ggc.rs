@@ -51,12 +51,12 @@ impl Method for Published {
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-        let limit = (step.clip_factor * self.threshold / (self.tensors as f64).sqrt()) as f32;
-        let largest = Mutex::new(0.0f32);
-        let clip = |squared_norms: &[f32], factors: &mut [f32]| {
-            let mut square = 0.0;
+        let limit = step.clip_factor * self.threshold / (self.tensors as f64).sqrt();
+        let largest = Mutex::new(0.0f64);
+        let clip = |squared_norms: &[f64], factors: &mut [f32]| {
+            let mut square = 0.0f64;
             for (factor, norm) in factors.iter_mut().zip(squared_norms.iter().map(|norm| norm.sqrt())) {
-                *factor = if norm > limit { limit / norm } else { 1.0 };
+                *factor = if norm > limit { (limit / norm) as f32 } else { 1.0 };
                 square += norm.min(limit).powi(2);
             }
             let mut largest = largest.lock().expect("no call panics");
@@ -64,7 +64,7 @@ impl Method for Published {
         };
         let (sum, unprotected) = step.gradients.weighed(&clip)?;
         let largest = largest.into_inner().expect("no call panics");
-        let deviations = vec![step.noise_multiplier as f32 * largest; sum.tensors()];
+        let deviations = vec![(step.noise_multiplier * largest) as f32; sum.tensors()];
         let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
         Ok(Release { gradient, unprotected })
     }

@@ -89,8 +89,8 @@ impl Method for Icgc {
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let (tensors, threshold) = (self.tensors, step.clip_factor * f64::from(self.threshold.value));
         let rule = PerLayer::new(vec![threshold; tensors]);
-        let square = (threshold * threshold) as f32;
-        let share = |squared_norms: &[f32], numbers: &mut [i64]| {
+        let square = threshold * threshold;
+        let share = |squared_norms: &[f64], numbers: &mut [i64]| {
             let within = squared_norms.iter().filter(|norm| **norm <= square).count();
             numbers[0] = 2 * within as i64 - tensors as i64;
         };
@@ -136,8 +136,8 @@ impl Method for Published {
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let margin = self.margin;
         let thresholds = Mutex::new(Vec::new());
-        let clip = |squared_norms: &[f32], factors: &mut [f32]| {
-            let norms: Vec<f32> = squared_norms.iter().map(|norm| norm.sqrt()).collect();
+        let clip = |squared_norms: &[f64], factors: &mut [f32]| {
+            let norms: Vec<f32> = squared_norms.iter().map(|norm| norm.sqrt() as f32).collect();
             let threshold = median(&mut norms.clone());
             for (factor, norm) in factors.iter_mut().zip(&norms) {
                 *factor = if *norm > threshold { threshold / norm } else { 1.0 };

@@ -113,12 +113,12 @@ impl Method for QuantileClip {
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let rule = self.rule(step.clip_factor);
         let bounds = rule.bounds().clone();
-        let within = |squared_norms: &[f32], numbers: &mut [i64]| {
+        let within = |squared_norms: &[f64], numbers: &mut [i64]| {
             // One threshold bounds the whole gradient, several bound a tensor each.
             let whole = numbers.len() == 1;
             for (place, (number, threshold)) in numbers.iter_mut().zip(bounds.thresholds()).enumerate() {
                 let own = if whole { squared_norms } else { &squared_norms[place..=place] };
-                let square: f64 = own.iter().map(|norm| f64::from(*norm)).sum();
+                let square: f64 = own.iter().sum();
                 *number = if square <= threshold * threshold { 1 } else { -1 };
             }
         };
@@ -163,31 +163,31 @@ impl Method for Published {
 
     fn release<'a>(&mut self, mut step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
         let norms = Mutex::new(Vec::new());
-        let look = |squared_norms: &[f32], factors: &mut [f32]| {
-            norms.lock().expect("no call panics").push(squared_norms.iter().sum::<f32>().sqrt());
+        let look = |squared_norms: &[f64], factors: &mut [f32]| {
+            norms.lock().expect("no call panics").push(squared_norms.iter().sum::<f64>().sqrt());
             factors.fill(0.0);
         };
         let (_, unprotected) = step.gradients.again().weighed(&look)?;
         let mut norms = norms.into_inner().expect("no call panics");
-        norms.sort_by(f32::total_cmp);
+        norms.sort_by(f64::total_cmp);
         let place = (self.quantile * norms.len() as f64) as usize;
         // Of an empty batch there is no quantile, and as printed no noise.
         let threshold = norms.get(place.min(norms.len().saturating_sub(1))).copied().unwrap_or(0.0);
         let per_layer = self.per_layer;
-        let clip = |squared_norms: &[f32], factors: &mut [f32]| {
-            let norm = squared_norms.iter().sum::<f32>().sqrt();
+        let clip = |squared_norms: &[f64], factors: &mut [f32]| {
+            let norm = squared_norms.iter().sum::<f64>().sqrt();
             for (factor, square) in factors.iter_mut().zip(squared_norms) {
                 // As printed, the threshold of a layer is the record's own norm over the number of layers.
                 let (own, limit) = match per_layer {
-                    true => (square.sqrt(), norm / squared_norms.len() as f32),
+                    true => (square.sqrt(), norm / squared_norms.len() as f64),
                     false => (norm, threshold),
                 };
-                *factor = if own > limit { limit / own } else { 1.0 };
+                *factor = if own > limit { (limit / own) as f32 } else { 1.0 };
             }
         };
         let (sum, _) = step.gradients.weighed(&clip)?;
         let tensors = sum.tensors();
-        let deviations = vec![step.noise_multiplier as f32 * threshold; tensors];
+        let deviations = vec![(step.noise_multiplier * threshold) as f32; tensors];
         let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
         Ok(Release { gradient, unprotected })
     }

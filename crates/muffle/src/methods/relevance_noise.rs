@@ -161,9 +161,8 @@ impl Method for Published {
             relevance::sum(&self.propagation, parameters, *examples, Of::Neurons)?
         };
         let units = units(&shares(&relevance, self.floor), &self.propagation);
-        let clip = |squared_norms: &[f32], factors: &mut [f32]| {
-            let square = squared_norms.iter().map(|norm| f64::from(*norm)).sum();
-            factors.fill(factor(square, threshold));
+        let clip = |squared_norms: &[f64], factors: &mut [f32]| {
+            factors.fill(factor(squared_norms.iter().sum(), threshold));
         };
         let (sum, unprotected) = step.gradients.weighed(&clip)?;
         let scale = (step.noise_multiplier * threshold) as f32;

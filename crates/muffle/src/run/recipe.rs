@@ -130,7 +130,7 @@ impl RunRecipe {
     }
 
     /// Checks the range of every number by itself.
-    fn check(&self) -> std::result::Result<(), String> {
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let range =
             |key: &str, value: f64, allowed: &str| Err(format!("{key} = {value} is outside {allowed}"));
         if let Some(epsilon) = self.epsilon.filter(|&epsilon| !(epsilon > 0.0 && epsilon.is_finite())) {

@@ -1,5 +1,7 @@
 //! From a recipe and the shape of its data to numbers: sample rate, steps, noise, epsilon.
 
+mod numbers;
+
 use super::network::{check_shapes, describe};
 use super::pricing::{METHOD, Pricing};
 use super::recipe::Recipe;
@@ -150,6 +152,7 @@ impl Plan {
         let pricing = Pricing { recipe: &recipe, network: &network, method, adjacency, sample_rate };
         clip_factor(pricing, 0)?;
         let settled = settle(pricing, data.records)?;
+        numbers::check_numbers(pricing, settled.noise_multiplier, settled.steps)?;
         check_room(pricing, settled.noise_multiplier, settled.steps)?;
         recipe.run.adjacency = Some(adjacency);
         recipe.run.records = Some(records);

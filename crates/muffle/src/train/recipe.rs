@@ -234,6 +234,7 @@ impl Recipe {
     /// Checks the range of every number by itself.
     fn check(&self) -> std::result::Result<(), String> {
         let training = &self.training;
+        self.run.check()?;
         let positive = |value: f64| value > 0.0 && value.is_finite();
         let range =
             |key: &str, value: f64, allowed: &str| Err(format!("{key} = {value} is outside {allowed}"));

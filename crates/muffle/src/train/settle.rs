@@ -108,6 +108,7 @@ impl Question<'_> {
                 |epochs: f64| (epochs / self.pricing.sample_rate * (1.0 - 1e-12)).ceil().max(1.0) as u64;
             training.epochs.map(steps)
         });
+        let given = given.map(few_enough).transpose()?;
         let noise = if run.private { training.noise_multiplier } else { Some(0.0) };
         match (noise, given, target) {
             (Some(noise), Some(steps), Some(target)) if !self.filtered => {
@@ -127,13 +128,28 @@ impl Question<'_> {
                 let found = calibrate::noise_multiplier(self.accountant(), target, total);
                 Ok((found.map_err(|error| unaffordable(error, target))?.value, steps))
             }
-            (Some(noise), None, Some(target)) if noise > 0.0 => Ok((noise, self.affordable(noise, target)?)),
+            (Some(noise), None, Some(target)) if noise > 0.0 => {
+                Ok((noise, few_enough(self.affordable(noise, target)?)?))
+            }
             (_, None, _) => Err(Error::Plan("the length is missing: set steps or epochs".to_string())),
             (None, Some(_), None) => Err(Error::Plan(
                 "set epsilon (the noise is then calibrated) or noise_multiplier (epsilon is then reported)"
                     .to_string(),
             )),
         }
+    }
+}
+
+/// The longest run: more steps than anybody waits for.
+const MOST_STEPS: u64 = 1_000_000_000;
+
+/// Refuses a run that would never end.
+fn few_enough(steps: u64) -> Result<u64> {
+    match steps <= MOST_STEPS {
+        true => Ok(steps),
+        false => Err(Error::Plan(format!(
+            "{steps} steps are more than {MOST_STEPS}: set fewer epochs or steps, or less noise where epsilon decides on them"
+        ))),
     }
 }
 

@@ -106,6 +106,10 @@ impl Examples for Selection<'_> {
     fn target(&self, index: usize) -> Target<'_> {
         Target::Class(self.indices[index] as u32 % 10)
     }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.indices[record] as u64
+    }
 }
 
 /// L2 norm of the difference of two vectors.

@@ -39,7 +39,7 @@ fn plain<'a>(step: Step<'a, '_>, noise: f64, factor: f32) -> muffle_nn::Result<R
 /// A sum with factors of the mistake's own, and the noise of DP-SGD.
 fn weighed<'a>(
     step: Step<'a, '_>,
-    weigh: &(dyn Fn(&[f32], &mut [f32]) + Sync),
+    weigh: &(dyn Fn(&[f64], &mut [f32]) + Sync),
 ) -> muffle_nn::Result<Release<'a>> {
     let (sum, unprotected) = step.gradients.weighed(weigh)?;
     let claim = Event::Claimed { source: "a mistake".to_string(), epsilon: 0.0, delta: 0.0 };
@@ -68,7 +68,7 @@ fn divided_by_the_batch<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>
 
 fn one_tensor_unclipped<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
     weighed(step, &|squares, factors| {
-        factors[0] = 1.0 / squares[0].sqrt().max(1.0);
+        factors[0] = (1.0 / squares[0].sqrt().max(1.0)) as f32;
         factors[1] = 1.0;
     })
 }
@@ -84,7 +84,10 @@ fn clipped_after_averaging<'a>(mut step: Step<'a, '_>) -> muffle_nn::Result<Rele
 
 fn per_layer_taken_for_flat<'a>(step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
     weighed(step, &|squares, factors| {
-        factors.iter_mut().zip(squares).for_each(|(factor, square)| *factor = 1.0 / square.sqrt().max(1.0));
+        factors
+            .iter_mut()
+            .zip(squares)
+            .for_each(|(factor, square)| *factor = (1.0 / square.sqrt().max(1.0)) as f32);
     })
 }
 

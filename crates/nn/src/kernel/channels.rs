@@ -75,6 +75,36 @@ fn moments_of<const LANES: usize>(
 }
 
 vectorised! {
+    /// `sums[c] = Σ x` over all pixels.
+    pub fn pixel_sums(values: &[f32], sums: &mut [f32]) {
+        let channels = sums.len();
+        strips!(channels, pixel_sums_of(values, sums));
+    }
+}
+
+#[inline(always)]
+fn pixel_sums_of<const LANES: usize>(values: &[f32], sums: &mut [f32], first: usize) {
+    let channels = sums.len();
+    // In double precision, or an image of many pixels would have as many roundings as blocks.
+    let mut total = [0.0f64; LANES];
+    for block in values.chunks(BLOCK * channels) {
+        let mut sum = [0.0f32; LANES];
+        for pixel in block.chunks_exact(channels) {
+            let pixel = strip::<LANES>(pixel, first);
+            for lane in 0..LANES {
+                sum[lane] += pixel[lane];
+            }
+        }
+        for lane in 0..LANES {
+            total[lane] += f64::from(sum[lane]);
+        }
+    }
+    for (sum, total) in sums[first..first + LANES].iter_mut().zip(total) {
+        *sum = total as f32;
+    }
+}
+
+vectorised! {
     /// `sums[c] = Σ g` and `products[c] = Σ g · (x - center[c])` over all pixels, `g` being the upstream gradient.
     pub fn gradient_sums(
         input: &[f32],
@@ -174,16 +204,18 @@ mod tests {
             let input: Vec<f32> = (0..channels * pixels).map(value).collect();
             let upstream: Vec<f32> = input.iter().map(|value| (value * 0.7).sin()).collect();
             let shift: Vec<f32> = (0..channels).map(|channel| channel as f32 / 8.0).collect();
-            let mut found = vec![vec![1.0; channels]; 4];
-            let [sums, squares, gradients, products] = &mut found[..] else { unreachable!() };
+            let mut found = vec![vec![1.0; channels]; 5];
+            let [sums, squares, gradients, products, plain] = &mut found[..] else { unreachable!() };
+            pixel_sums(&input, plain);
             moments(&input, &shift, sums, squares);
             gradient_sums(&input, &upstream, &shift, gradients, products);
             for channel in 0..channels {
-                let mut expected = [0.0f64; 4];
+                let mut expected = [0.0f64; 5];
                 for pixel in 0..pixels {
                     let value = f64::from(input[pixel * channels + channel] - shift[channel]);
                     let gradient = f64::from(upstream[pixel * channels + channel]);
-                    let terms = [value, value * value, gradient, gradient * value];
+                    let plain = f64::from(input[pixel * channels + channel]);
+                    let terms = [value, value * value, gradient, gradient * value, plain];
                     expected.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 }
                 for (found, expected) in found.iter().zip(expected) {

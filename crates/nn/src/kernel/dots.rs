@@ -31,6 +31,16 @@ pub fn dots(rows: [&[f32]; ROWS], others: [&[f32]; OTHERS]) -> [[f32; ROWS]; OTH
     })
 }
 
+/// Roundings that a term of an inner product of this many terms can meet: it is taken in eight parts where the machine can, and
+/// one after the other elsewhere.
+pub fn roundings(len: usize) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if machine() != Machine::Portable {
+        return len / 8 + 3;
+    }
+    len
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{OTHERS, ROWS};

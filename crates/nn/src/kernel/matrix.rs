@@ -37,15 +37,67 @@ impl<'a> Matrix<'a> {
             ..self
         }
     }
+
+    /// The same values, at most `count` columns at a time.
+    pub fn blocks_of_columns(self, count: usize) -> impl Iterator<Item = Matrix<'a>> {
+        (0..self.columns).step_by(count).map(move |first| Matrix {
+            values: &self.values[first * self.column_stride..],
+            columns: count.min(self.columns - first),
+            ..self
+        })
+    }
 }
 
+/// Terms that the kernels sum up in one go; longer sums they would cut into pieces that depend on the number of rows.
+const DEPTH: usize = 512;
+
+/// Values of an output for which the kernels turn to other ways, which sum in another order.
+const NARROW: usize = 256;
+
 /// `output = left · right`, or `output += left · right` if `add`; output rows start `output_stride` apart.
+///
+/// # Guarantee
+/// A row of the output has the same bits whichever rows stand beside it and however many, if there are several columns.
 pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
     let (rows, columns, depth) = (left.rows, right.columns, left.columns);
     assert_eq!(depth, right.rows, "{rows} x {depth} times {} x {columns}", right.rows);
     if rows == 0 || columns == 0 {
         return;
     }
+    let narrow = output_stride > 1 && (rows == 1 || rows * columns <= NARROW);
+    let blocks = left.blocks_of_columns(DEPTH).zip(right.transposed().blocks_of_columns(DEPTH));
+    for (block, (left, right)) in blocks.enumerate() {
+        let (right, add) = (right.transposed(), add || block > 0);
+        if narrow {
+            narrow_product(left, right, add, output, output_stride);
+        } else {
+            short_product(left, right, add, output, output_stride);
+        }
+    }
+}
+
+/// A product of few values, laid out such that the kernels take it like one of many: with the left matrix column by column, and
+/// with at least two rows.
+fn narrow_product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
+    let rows = left.rows.max(2);
+    let at = |row: usize, term: usize| row * left.row_stride + term * left.column_stride;
+    let mut columns = Vec::with_capacity(rows * left.columns);
+    for term in 0..left.columns {
+        columns.extend((0..rows).map(|row| left.values[at(row.min(left.rows - 1), term)]));
+    }
+    let by_column = Matrix::rows(&columns, left.columns, rows).transposed();
+    if left.rows > 1 {
+        return short_product(by_column, right, add, output, output_stride);
+    }
+    let width = right.columns;
+    let mut twice = [&output[..width], &output[..width]].concat();
+    short_product(by_column, right, add, &mut twice, width);
+    output[..width].copy_from_slice(&twice[..width]);
+}
+
+/// A product with sums of at most [`DEPTH`] terms.
+fn short_product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
+    let (rows, columns, depth) = (left.rows, right.columns, left.columns);
     assert!(columns <= output_stride || rows == 1, "output rows overlap");
     assert!((rows - 1) * output_stride + columns <= output.len(), "output too short");
     // The kernels want the rows of the output far apart and its columns close: where they are the other way round, the

@@ -64,15 +64,37 @@ impl Activation {
         }
     }
 
+    /// Refuses numbers with which there is no slope to be found from the output.
+    pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Activation::LeakyRelu { slope } if !(slope >= 0.0 && slope.is_finite()) => Err(format!(
+                "a slope of {slope} is outside [0, infinity): the sign of its output would not be that of its input"
+            )),
+            Activation::TemperedSigmoid { scale, temperature, offset }
+                if scale == 0.0 || ![scale, temperature, offset].iter().all(|value| value.is_finite()) =>
+            {
+                Err(format!(
+                    "scale = {scale}, temperature = {temperature} and offset = {offset} have to be finite, and the scale not \
+                     zero"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Replaces every value by its image.
     pub fn apply(&self, values: &mut [f32]) {
         match *self {
             Activation::Relu => relu(values),
             Activation::LeakyRelu { slope } => leaky_relu(values, slope),
-            Activation::Tanh => tempered_sigmoid(values, 2.0, 2.0, 1.0),
+            Activation::Tanh => tanh(values, 1.0, 1.0),
             Activation::Sigmoid => tempered_sigmoid(values, 1.0, 1.0, 0.0),
             Activation::Selu => selu(values),
             Activation::Hardtanh => hardtanh(values),
+            // A difference of two plateaus that is zero at zero: as a difference, it would lose small values.
+            Activation::TemperedSigmoid { scale, temperature, offset } if scale == 2.0 * offset => {
+                tanh(values, offset, 0.5 * temperature)
+            }
             Activation::TemperedSigmoid { scale, temperature, offset } => {
                 tempered_sigmoid(values, scale, temperature, offset)
             }
@@ -125,7 +147,7 @@ vectorised! {
     fn selu(values: &mut [f32]) {
         for value in values {
             let x = *value;
-            let negative = SELU_SCALE * SELU_ALPHA * (math::exp(x) - 1.0);
+            let negative = SELU_SCALE * SELU_ALPHA * math::exp_m1(x);
             *value = if x > 0.0 { SELU_SCALE * x } else { negative };
         }
     }
@@ -146,6 +168,12 @@ vectorised! {
     fn hardtanh_slope(outputs: &[f32], gradients: &mut [f32]) {
         for (gradient, &output) in gradients.iter_mut().zip(outputs) {
             *gradient = if output > -1.0 && output < 1.0 { *gradient } else { 0.0 };
+        }
+    }
+
+    fn tanh(values: &mut [f32], height: f32, temperature: f32) {
+        for value in values {
+            *value = height * math::tanh(temperature * *value);
         }
     }
 

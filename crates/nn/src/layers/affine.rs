@@ -16,7 +16,7 @@ pub(super) fn tensors(channels: usize) -> Vec<Tensor> {
 }
 
 /// Squared norms of the kept gradients, as [`Layer::squared_norms`](crate::layer::Layer::squared_norms) wants them.
-pub(super) fn squared_norms(kept: &Kept, batch: usize, norms: &mut [f32]) {
+pub(super) fn squared_norms(kept: &Kept, batch: usize, norms: &mut [f64]) {
     let (scales, shifts) = norms.split_at_mut(batch);
     for example in 0..batch {
         let (scale, shift) = kept.of(example);

@@ -274,7 +274,7 @@ impl Layer for Conv2d {
         self.phases.downstream(prepared, upstream, downstream, memory.scratch);
     }
 
-    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {
         let block = self.tape_block(pass);
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         for (example, upstream) in upstream.chunks_exact(self.filters.output_len()).enumerate() {
@@ -286,6 +286,7 @@ impl Layer for Conv2d {
                     own,
                     upstream,
                     memory.scratch,
+                    self.positions.len(),
                 );
                 &mut memory.scratch[..self.filters.outputs]
             } else {
@@ -337,7 +338,7 @@ impl Layer for Conv2d {
             first += count;
         }
         if self.filters.bias {
-            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias);
+            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias, memory.scratch);
         }
     }
 

@@ -133,7 +133,7 @@ impl Layer for ConvTranspose2d {
         }
     }
 
-    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         if self.bias {
             let sum = &mut memory.scratch[..self.channels];
@@ -153,7 +153,7 @@ impl Layer for ConvTranspose2d {
     ) {
         let (weight, bias) = gradient.split_at_mut(self.weight_len);
         if self.bias {
-            pixel_bias::accumulate(upstream, self.shape.len(), factors, bias);
+            pixel_bias::accumulate(upstream, self.shape.len(), factors, bias, memory.scratch);
         }
         let exchanged = Gradients { pass, input: upstream, upstream: input, memory };
         self.convolution.accumulate(exchanged, factors, weight);

@@ -1,13 +1,14 @@
 //! Fully connected layer: `y = W x + b`.
 
 use crate::error::Result;
-use crate::kernel::elementwise::{add_scaled, dot, scale_into, squared_norm};
+use crate::kernel::elementwise::{add_scaled, dot_double, scale_into, squared_norm};
 use crate::kernel::limited::{add_limited, add_limited_products, largest};
 use crate::kernel::matrix::{Matrix, product};
 use crate::layer::RelevanceRule;
 use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, LimitedSum, Pass, Tensor};
 use crate::layers::Context;
-use crate::layers::gram::guarded;
+use crate::layers::gram::{Size, add_outer_products, gram, roundings};
+use crate::layers::pixel_bias;
 use crate::shape::Shape;
 
 /// A matrix and, if wanted, a bias; `W` is stored row by row, one row for each output, as PyTorch does.
@@ -44,6 +45,22 @@ impl Dense {
             scale_into(target, factors[index], source);
         }
         scaled
+    }
+}
+
+impl Dense {
+    /// Squared norm of the weight gradient of one sequence.
+    fn sequence_norm(&self, input: &[f32], upstream: &[f32], scratch: &mut [f32]) -> f64 {
+        let (input_gram, upstream_gram) = scratch.split_at_mut(self.steps * self.steps);
+        let upstream_gram = &mut upstream_gram[..self.steps * self.steps];
+        gram(Matrix::rows(input, self.steps, self.inputs), input_gram, self.steps);
+        gram(Matrix::rows(upstream, self.steps, self.outputs), upstream_gram, self.steps);
+        let mut size = Size::default();
+        for step in (0..self.steps * self.steps).step_by(self.steps + 1) {
+            size.add(input_gram[step], upstream_gram[step]);
+        }
+        let entries = roundings(self.inputs) + roundings(self.outputs);
+        size.guard(dot_double(input_gram, upstream_gram), entries, roundings(self.steps))
     }
 }
 
@@ -111,7 +128,7 @@ impl Layer for Dense {
     ///
     /// # Source
     /// Goodfellow 2015, "Efficient per-example gradient computations"; Li et al. 2022, section 4 (ghost clipping).
-    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         let inputs = input.chunks_exact(self.steps * self.inputs);
         let upstreams = upstream.chunks_exact(self.steps * self.outputs);
@@ -124,18 +141,10 @@ impl Layer for Dense {
                 }
                 continue;
             }
-            let (input_gram, upstream_gram) = memory.scratch.split_at_mut(self.steps * self.steps);
-            let upstream_gram = &mut upstream_gram[..self.steps * self.steps];
-            let inputs = Matrix::rows(input, self.steps, self.inputs);
-            let upstreams = Matrix::rows(upstream, self.steps, self.outputs);
-            product(inputs, inputs.transposed(), false, input_gram, self.steps);
-            product(upstreams, upstreams.transposed(), false, upstream_gram, self.steps);
-            let diagonal = (0..self.steps * self.steps).step_by(self.steps + 1);
-            let lengths = diagonal.clone().map(|step| (input_gram[step] * upstream_gram[step]).sqrt());
-            weight_norms[example] = guarded(dot(input_gram, upstream_gram), lengths.sum());
+            weight_norms[example] = self.sequence_norm(input, upstream, memory.scratch);
             if self.bias {
-                let lengths = diagonal.map(|step| upstream_gram[step].sqrt());
-                bias_norms[example] = guarded(upstream_gram.iter().sum(), lengths.sum());
+                let sum = &mut memory.scratch[..self.outputs];
+                bias_norms[example] = pixel_bias::example_gradient(upstream, sum);
             }
         }
     }
@@ -149,22 +158,25 @@ impl Layer for Dense {
         let examples = factors.examples();
         let rows = examples.len() * self.steps;
         let input = &input[examples.start * self.steps * self.inputs..][..rows * self.inputs];
+        let whole = upstream;
         let upstream = &upstream[examples.start * self.steps * self.outputs..][..rows * self.outputs];
         let (matrix, bias) = gradient.split_at_mut(self.inputs * self.outputs);
         let scaled = match factors.of(0) {
             Some(factors) => self.scaled_upstream(upstream, &factors[examples.clone()], memory.scratch),
             None => upstream,
         };
-        product(
-            Matrix::rows(scaled, rows, self.outputs).transposed(),
-            Matrix::rows(input, rows, self.inputs),
-            true,
-            matrix,
-            self.inputs,
-        );
-        if self.bias {
-            for (row, upstream) in upstream.chunks_exact(self.outputs).enumerate() {
-                add_scaled(bias, factors.at(1, examples.start + row / self.steps), upstream);
+        let (scaled, input) =
+            (Matrix::rows(scaled, rows, self.outputs), Matrix::rows(input, rows, self.inputs));
+        if self.steps > 1 {
+            add_outer_products(scaled, input, matrix, self.inputs);
+        } else {
+            product(scaled.transposed(), input, true, matrix, self.inputs);
+        }
+        if self.bias && self.steps > 1 {
+            pixel_bias::accumulate(whole, self.steps * self.outputs, factors, bias, memory.scratch);
+        } else if self.bias {
+            for (example, upstream) in examples.zip(upstream.chunks_exact(self.outputs)) {
+                add_scaled(bias, factors.at(1, example), upstream);
             }
         }
     }

@@ -175,6 +175,10 @@ impl Layer for DepthwiseConv2d {
         pass.batch * self.block(pass)
     }
 
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        self.filters.bias_len()
+    }
+
     fn forward(&self, Forward { weights, input, output, .. }: Forward) {
         let (weight, bias) = weights.parameters.split_at(self.filters.weight_len());
         let examples = input
@@ -197,7 +201,7 @@ impl Layer for DepthwiseConv2d {
         }
     }
 
-    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         let examples = input
             .chunks_exact(self.filters.window.input_len())
@@ -234,7 +238,7 @@ impl Layer for DepthwiseConv2d {
             weight_gradient(&self.filters.window, input, upstream, factors.at(0, example), weight);
         }
         if self.filters.bias {
-            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias);
+            pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias, memory.scratch);
         }
     }
 

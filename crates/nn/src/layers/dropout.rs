@@ -10,8 +10,8 @@ use crate::split_mix::SplitMix;
 
 /// Inverted dropout: what stays is scaled up, so that evaluation needs no change.
 ///
-/// The mask is a function of step, layer, example and element. It is computed again on the way back instead of kept,
-/// and does not depend on threads or micro-batches.
+/// The mask is a function of step, layer, record, view and element. It is computed again on the way back instead of kept,
+/// and does not depend on the other records, threads or micro-batches.
 ///
 /// # Source
 /// Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting", section 10.
@@ -42,10 +42,9 @@ impl Dropout {
     fn apply(&self, pass: &Pass, source: &[f32], target: &mut [f32]) {
         let width = self.shape.len();
         let examples = source.chunks_exact(width).zip(target.chunks_exact_mut(width));
-        for (example, (source, target)) in examples.enumerate() {
-            let example = (pass.first_example + example) as u64;
-            let step = SplitMix::new(pass.seed ^ self.salt).bits();
-            let key = SplitMix::new(step.wrapping_add(example)).bits();
+        let step = SplitMix::new(pass.seed ^ self.salt).bits();
+        for ((source, target), key) in examples.zip(pass.keys) {
+            let key = SplitMix::new(step.wrapping_add(*key)).bits();
             mask(key, self.threshold, self.scale, source, target);
         }
     }

@@ -35,6 +35,25 @@ impl Embedding {
         let exists = value >= 0.0 && value < self.tokens as f32 && value.fract() == 0.0;
         exists.then_some(value as usize)
     }
+
+    /// Calls `each` with every token of one example, once, and with the sum of the gradients at its places.
+    fn for_each_token(
+        &self,
+        tokens: &[f32],
+        upstream: &[f32],
+        sum: &mut [f32],
+        mut each: impl FnMut(f32, &[f32]),
+    ) {
+        for (place, token) in tokens.iter().enumerate() {
+            if tokens[..place].contains(token) {
+                continue;
+            }
+            sum.fill(0.0);
+            let rest = upstream.chunks_exact(self.features).zip(tokens).skip(place);
+            rest.filter(|(_, other)| *other == token).for_each(|(gradient, _)| add(sum, gradient));
+            each(*token, sum);
+        }
+    }
 }
 
 impl Layer for Embedding {
@@ -74,39 +93,32 @@ impl Layer for Embedding {
     }
 
     /// Rows of different tokens do not overlap; those of equal tokens add up before the norm is taken.
-    fn squared_norms(&self, Gradients { input, upstream, memory, .. }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { input, upstream, memory, .. }: Gradients, norms: &mut [f64]) {
         let sum = &mut memory.scratch[..self.features];
         let examples =
             input.chunks_exact(self.length).zip(upstream.chunks_exact(self.length * self.features));
         for (norm, (tokens, upstream)) in norms.iter_mut().zip(examples) {
             *norm = 0.0;
-            for (place, token) in tokens.iter().enumerate() {
-                if tokens[..place].contains(token) {
-                    continue;
-                }
-                sum.fill(0.0);
-                let rest = upstream.chunks_exact(self.features).zip(tokens).skip(place);
-                rest.filter(|(_, other)| *other == token).for_each(|(gradient, _)| add(sum, gradient));
-                *norm += squared_norm(sum);
-            }
+            self.for_each_token(tokens, upstream, sum, |_, sum| *norm += squared_norm(sum));
         }
     }
 
     fn accumulate(
         &self,
-        Gradients { input, upstream, .. }: Gradients,
+        Gradients { input, upstream, memory, .. }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
     ) {
+        let sum = &mut memory.scratch[..self.features];
         for example in factors.examples() {
             let tokens = &input[example * self.length..][..self.length];
             let upstream = &upstream[example * self.length * self.features..];
-            for (&token, upstream) in tokens.iter().zip(upstream.chunks_exact(self.features)) {
+            self.for_each_token(tokens, upstream, sum, |token, sum| {
                 if let Some(row) = self.row(token) {
                     let row = &mut gradient[row * self.features..][..self.features];
-                    add_scaled(row, factors.at(0, example), upstream);
+                    add_scaled(row, factors.at(0, example), sum);
                 }
-            }
+            });
         }
     }
 }

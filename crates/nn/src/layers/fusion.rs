@@ -161,7 +161,7 @@ mod tests {
     use crate::layer::{Memory, Purpose, Values, Weights};
     use crate::loss::Loss;
 
-    const PASS: Pass = Pass { batch: 1, purpose: Purpose::Plain, seed: 0, first_example: 0 };
+    const PASS: Pass = Pass { batch: 1, purpose: Purpose::Plain, seed: 0, first_example: 0, keys: &[] };
     const NOTHING: Weights = Weights { parameters: &[], prepared: &[] };
 
     fn layer(features: usize, separate: bool) -> Result<Fusion> {

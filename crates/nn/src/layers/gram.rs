@@ -1,18 +1,67 @@
 //! Squared norms from Gram matrices, made safe against cancellation.
+//!
+//! The gradient of an example is a sum of outer products `Σ_p x_p ⊗ u_p` of inputs and upstream gradients, and its squared norm
+//! is `Σ_pq (x_p · x_q) (u_p · u_q)`. Where the terms cancel, the norm comes out of differences of large numbers, and single
+//! precision could report one far below the truth; whoever clips by it would let too much through. So all that rounding can
+//! have taken away is added.
 
-/// Rounding of a Gram norm, and of the gradient itself, relative to the size of what cancels in it.
-const ROUNDING: f32 = 3e-7;
+use crate::kernel::matrix::{Matrix, product};
 
-/// A squared norm that is not too small.
-///
-/// The gradient is a sum of outer products of inputs and upstream gradients. Where they cancel, its norm comes out of
-/// differences of large numbers, and single precision could report a norm far below the truth; whoever clips by it would
-/// let too much through. `size` is `Σ_p |input_p| · |upstream_p|`, the most the norm could be: its rounding is added.
-///
-/// # Guarantee
-/// The result is at least the squared norm of the gradient that is then summed, up to a relative 2e-5.
-pub(super) fn guarded(sum: f32, size: f32) -> f32 {
-    // A comparison that NaN passes.
-    let sum = if sum < 0.0 { 0.0 } else { sum };
-    sum + ROUNDING * size * size
+/// Terms of a sum that are added up in single precision before the next ones.
+const BLOCK: usize = 128;
+
+/// A rounding to single precision, relative.
+const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
+
+/// What underflow can take from one term of an inner product, by [`ROUNDING`]: 2^-149 over 2^-24.
+const VANISHING: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+
+/// Roundings that a term of a sum of `terms` can meet when it is taken in blocks: in any order inside a block, and then block
+/// after block.
+pub(super) fn roundings(terms: usize) -> usize {
+    terms.min(BLOCK) + terms.div_ceil(BLOCK)
+}
+
+/// `output = rows · rowsᵀ`, in blocks.
+pub(super) fn gram(rows: Matrix, output: &mut [f32], count: usize) {
+    for (block, columns) in rows.blocks_of_columns(BLOCK).enumerate() {
+        product(columns, columns.transposed(), block > 0, output, count);
+    }
+}
+
+/// `output += leftᵀ · right`, in blocks; `left` and `right` have as many rows.
+pub(super) fn add_outer_products(left: Matrix, right: Matrix, output: &mut [f32], width: usize) {
+    let blocks = left.transposed().blocks_of_columns(BLOCK).zip(right.transposed().blocks_of_columns(BLOCK));
+    for (left, right) in blocks {
+        product(left, right.transposed(), true, output, width);
+    }
+}
+
+/// The most that the norm of a gradient can be, `Σ_p |x_p| |u_p|`, term by term.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Size(f64);
+
+impl Size {
+    /// Takes in one position: `x_p · x_p` and `u_p · u_p` as they were computed.
+    pub fn add(&mut self, input: f32, upstream: f32) {
+        self.0 += ((f64::from(input) + VANISHING) * (f64::from(upstream) + VANISHING)).sqrt();
+    }
+
+    /// A squared norm that is not too small, from the sum of products of Gram entries.
+    ///
+    /// `entries` are the roundings of an entry of both Gram matrices together, `gradient` those of a value of the gradient that
+    /// is then summed.
+    ///
+    /// # Guarantee
+    /// The result is at least the squared norm of the gradient that is then summed, up to a relative 1e-6.
+    ///
+    /// An entry with r roundings is off by at most `r·2^-24·|x_p||x_q|`, and by `2^-149` for every product that vanishes, which
+    /// the lengths in [`Size::add`] make up for: `√((a + e)(b + e)) ≥ √(ab) + e`. So the sum is off by `entries·2^-24·size²`,
+    /// products of two roundings aside. The gradient that is summed differs from the true one by a vector of at most
+    /// `gradient·2^-24·size`, and the square of its norm by twice that times the size.
+    pub fn guard(self, sum: f64, entries: usize, gradient: usize) -> f64 {
+        // A comparison that NaN passes.
+        let sum = if sum < 0.0 { 0.0 } else { sum };
+        sum + (entries + 2 * gradient + 2) as f64 * ROUNDING * self.0 * self.0
+    }
 }

@@ -184,7 +184,7 @@ impl Layer for GroupNorm {
         }
     }
 
-    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f64]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 

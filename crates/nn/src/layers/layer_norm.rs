@@ -107,7 +107,7 @@ impl Layer for LayerNorm {
             for (output, value) in output.iter_mut().zip(input) {
                 *output = value - mean;
             }
-            let variance = squared_norm(output) / features as f32;
+            let variance = squared_norm(output) as f32 / features as f32;
             let inverse = 1.0 / (variance + EPSILON as f32).sqrt();
             let (example, step) = (index / self.steps, index % self.steps);
             let at = example * self.block() + 2 * features + 2 * step;
@@ -150,7 +150,7 @@ impl Layer for LayerNorm {
         }
     }
 
-    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f64]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
     }
 

@@ -1,8 +1,8 @@
 //! The norm of a convolution's gradient without the gradient.
 
-use crate::kernel::elementwise::dot;
-use crate::kernel::matrix::{Matrix, product};
-use crate::layers::gram::guarded;
+use crate::kernel::elementwise::dot_double;
+use crate::kernel::matrix::Matrix;
+use crate::layers::gram::{Size, gram, roundings};
 use crate::layers::window::Window;
 
 /// Whether Gram matrices cost less than keeping a gradient of `depth` by `width` for every example.
@@ -22,7 +22,7 @@ pub fn scratch_len(window: &Window, groups: usize) -> usize {
 }
 
 /// Squared norm of one example's weight gradient: the inner product of the Gram matrices of its patches and of its
-/// upstream gradients.
+/// upstream gradients. A value of the gradient that is then summed meets `gradient_roundings`.
 ///
 /// # Source
 /// Bu et al. 2022, "Scalable and efficient training of large convolutional neural networks with differential privacy",
@@ -33,7 +33,8 @@ pub fn squared_norm(
     image: &[f32],
     upstream: &[f32],
     scratch: &mut [f32],
-) -> f32 {
+    gradient_roundings: usize,
+) -> f64 {
     let positions = window.positions();
     let outputs = upstream.len() / positions;
     let (inputs, width) = (window.channels / groups, outputs / groups);
@@ -41,22 +42,22 @@ pub fn squared_norm(
     let (patches, scratch) = scratch.split_at_mut(positions * depth);
     let (patch_gram, scratch) = scratch.split_at_mut(positions * positions);
     let upstream_gram = &mut scratch[..positions * positions];
-    let (mut sum, mut size) = (0.0, 0.0);
+    let (mut sum, mut size) = (0.0, Size::default());
     for group in 0..groups {
         for (position, patch) in patches.chunks_exact_mut(depth).enumerate() {
             let channels = group * inputs..(group + 1) * inputs;
             copy_patch(window, position, image, channels, patch);
         }
         let patches = Matrix::rows(patches, positions, depth);
-        product(patches, patches.transposed(), false, patch_gram, positions);
+        gram(patches, patch_gram, positions);
         let rows = Matrix::strided(&upstream[group * width..], positions, width, outputs);
-        product(rows, rows.transposed(), false, upstream_gram, positions);
-        sum += dot(patch_gram, upstream_gram);
+        gram(rows, upstream_gram, positions);
+        sum += dot_double(patch_gram, upstream_gram);
         for position in (0..positions * positions).step_by(positions + 1) {
-            size += (patch_gram[position] * upstream_gram[position]).sqrt();
+            size.add(patch_gram[position], upstream_gram[position]);
         }
     }
-    guarded(sum, size)
+    size.guard(sum, roundings(depth) + roundings(width), gradient_roundings)
 }
 
 /// Copies what lies under the window at one position, with zeros where it hangs over the border.

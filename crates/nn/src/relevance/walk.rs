@@ -33,7 +33,7 @@ impl Walk {
 
     /// Fills in the relevance of everything that leads to the logit of the example's class.
     pub fn run(&mut self, step: &Step, rules: &[Rule], stabiliser: f32, example: usize) {
-        let pass = Pass { batch: 1, purpose: Purpose::Evaluate, seed: step.seed, first_example: example };
+        let pass = Pass { first_example: example, ..Pass::new(1, Purpose::Evaluate) };
         step.examples.read(example, &mut self.space.values[0]);
         self.space.forward(step, &pass);
         self.relevance.iter_mut().for_each(|relevance| relevance.fill(0.0));

@@ -1,8 +1,8 @@
 //! Gradients written out record by record: what is done with them cannot be done without.
 
-use super::{Visit, Weigh, Worker};
+use super::{Visit, Weigh, Worker, is_usable};
 use crate::buffer::buffer;
-use crate::kernel::elementwise::{add_scaled, squared_norm_double};
+use crate::kernel::elementwise::{add_scaled, squared_norm};
 use crate::layer::{Factors, Pass};
 use crate::network::Node;
 use crate::workspace::Step;
@@ -28,9 +28,9 @@ impl Worker {
             }
             self.write_gradient(step, pass, record, &|_| true);
             for (norm, parameter) in self.record_norms.iter_mut().zip(parameters) {
-                *norm = squared_norm_double(&self.record_gradient[parameter.range.clone()]) as f32;
+                *norm = squared_norm(&self.record_gradient[parameter.range.clone()]);
             }
-            if let Some(tensor) = self.record_norms.iter().position(|norm| !norm.is_finite()) {
+            if let Some(tensor) = self.record_norms.iter().position(|norm| !is_usable(*norm)) {
                 let place = format!("the gradient of `{}`", parameters[tensor].name);
                 self.exclude(step, pass, record * step.views, &place);
                 continue;

@@ -13,7 +13,7 @@ pub(crate) struct Blocks {
     /// Examples in a block.
     len: usize,
     /// A layer's norms in one block.
-    norms: Vec<f32>,
+    norms: Vec<f64>,
 }
 
 impl Blocks {
@@ -53,7 +53,7 @@ pub(crate) fn in_blocks(layer: &dyn Layer, pass: &Pass) -> bool {
 
 impl Workspace {
     /// Squared norms of one block of examples in the layers that sum in blocks: `norms[tensor * batch + example]`.
-    pub fn block_norms(&mut self, step: &Step, pass: &Pass, examples: Range<usize>, norms: &mut [f32]) {
+    pub fn block_norms(&mut self, step: &Step, pass: &Pass, examples: Range<usize>, norms: &mut [f64]) {
         // Taken out while the layers have the rest of the memory.
         let mut own = std::mem::take(&mut self.blocks.norms);
         for (index, node, layer) in layers_in_blocks(step, pass) {
@@ -87,8 +87,13 @@ impl Workspace {
 }
 
 /// The pass over one block.
-fn block(pass: &Pass, examples: &Range<usize>) -> Pass {
-    Pass { batch: examples.len(), first_example: pass.first_example + examples.start, ..*pass }
+fn block<'a>(pass: &Pass<'a>, examples: &Range<usize>) -> Pass<'a> {
+    Pass {
+        batch: examples.len(),
+        first_example: pass.first_example + examples.start,
+        keys: &pass.keys[examples.clone()],
+        ..*pass
+    }
 }
 
 /// The layers that sum in blocks, with their places in the network.

@@ -11,7 +11,7 @@ pub struct Run {
     /// Sum of the gradients of all examples, in the layer's own layout.
     pub gradient: Vec<f32>,
     /// Squared norms: `norms[tensor * batch + example]`.
-    pub norms: Vec<f32>,
+    pub norms: Vec<f64>,
 }
 
 /// Runs a layer forward and back.
@@ -21,8 +21,9 @@ pub struct Run {
 pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32], upstream: &[f32]) -> Run {
     let output_width = layer.output().len();
     let batch = upstream.len() / output_width;
-    let pass = |batch: usize| Pass { batch, purpose, seed: 5, first_example: 0 };
     let capacity = batch + 1;
+    let keys: Vec<u64> = (0..capacity as u64).collect();
+    let pass = |batch: usize| Pass { seed: 5, keys: &keys[..batch], ..Pass::new(batch, purpose) };
     let mut prepared = buffer(layer.prepared_len());
     prepared.fill(f32::NAN);
     layer.prepare(parameters, &mut prepared);
@@ -55,7 +56,7 @@ fn once(layer: &dyn Layer, weights: Weights, call: Gradients, wanted: bool) -> R
         output: vec![f32::NAN; upstream.len()],
         downstream: vec![f32::NAN; input.len()],
         gradient: vec![0.0; weights.parameters.len()],
-        norms: vec![f32::NAN; tensors * pass.batch],
+        norms: vec![f64::NAN; tensors * pass.batch],
     };
     let memory = Memory { tape, scratch };
     layer.forward(Forward { weights, pass, input, output: &mut run.output, memory });

@@ -13,12 +13,11 @@ use std::sync::{Arc, Mutex};
 pub const TOLERANCE: f64 = 1e-4;
 
 /// `|a - b| / |b|`, or `|a|` if `b` vanishes.
-pub fn relative_error(computed: &[f32], expected: &[f32]) -> f64 {
+pub fn relative_error<A: Copy + Into<f64>, B: Copy + Into<f64>>(computed: &[A], expected: &[B]) -> f64 {
     assert_eq!(computed.len(), expected.len());
     let square = |value: f64| value * value;
-    let difference: f64 =
-        computed.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
-    let size: f64 = expected.iter().map(|value| square(f64::from(*value))).sum();
+    let difference: f64 = computed.iter().zip(expected).map(|(a, b)| square((*a).into() - (*b).into())).sum();
+    let size: f64 = expected.iter().map(|value| square((*value).into())).sum();
     if size == 0.0 { difference.sqrt() } else { (difference / size).sqrt() }
 }
 
@@ -95,9 +94,9 @@ pub fn check(setting: &Setting) {
         // Squared norms, tensor by tensor. Examples come in any order, so each is found by its own norms.
         let seen = Mutex::new(Vec::new());
         let mut engine = setting.engine(Purpose::PerExample, threads, micro_batch);
-        let weigh = |norms: &[f32], factors: &mut [f32]| {
+        let weigh = |norms: &[f64], factors: &mut [f32]| {
             for (tensor, (factor, norm)) in factors.iter_mut().zip(norms).enumerate() {
-                *factor = (1.0 + tensor as f32) / (1.0 + norm.sqrt());
+                *factor = (1.0 + tensor as f32) / (1.0 + norm.sqrt() as f32);
             }
             seen.lock().unwrap().push(norms.to_vec());
         };

@@ -100,3 +100,46 @@ fn what_does_not_fit_is_refused_with_both_sides() {
         assert!(message.contains(part), "{setting}: {message}");
     }
 }
+
+/// What no step could work with is refused before there is one.
+#[test]
+fn numbers_that_no_step_could_use_are_refused() {
+    for (settings, part) in [
+        (&["noise_multiplier=1e300"][..], "noise_multiplier times the clip threshold is 1e300"),
+        (&["noise_multiplier=1e-300"], "noise_multiplier times the clip threshold"),
+        (&["noise_multiplier=1e20", "clip.threshold=1e20"], "is 1e40 at step 0"),
+        (&["learning_rate=nan"], "learning_rate is NaN"),
+        (&["learning_rate=inf"], "learning_rate is inf"),
+        (&["learning_rate=-0.1"], "learning_rate is -1e-1"),
+        (&["learning_rate=1e200"], "learning_rate is 1e200"),
+        (
+            &["schedule_unit=step", "learning_rate={kind=\"time\",initial=1,rate=-0.5}"],
+            "learning_rate is inf at step 2",
+        ),
+        (
+            &["schedule_unit=step", "noise_schedule={kind=\"exponential\",initial=1,rate=nan}"],
+            "noise_schedule is NaN",
+        ),
+        (
+            &["schedule_unit=step", "noise_schedule={kind=\"step\",initial=1,factor=0,period=2}"],
+            "is 0e0 at step 2",
+        ),
+        (&["schedule_unit=step", "clip_schedule={kind=\"step\",initial=1,factor=0,period=2}"], "0 at step 2"),
+        (
+            &["schedule_unit=step", "clip_schedule={kind=\"step\",initial=1,factor=1e40,period=2}"],
+            "threshold is 1e40",
+        ),
+    ] {
+        let usual = ["noise_multiplier=1", "steps=5"];
+        let settings: Vec<&str> = usual.iter().chain(settings).copied().collect();
+        let message = plan(&settings).err().unwrap_or_else(|| panic!("{settings:?} passed")).to_string();
+        assert!(message.contains(part), "{settings:?}: {message}");
+    }
+    let message = plan(&["noise_multiplier=1", "epochs=1e300"]).err().unwrap().to_string();
+    assert!(message.contains("set fewer epochs"), "{message}");
+    // The front door for programs settles the same plans, and checks what every run has.
+    let mut recipe = plan(&["noise_multiplier=1", "steps=5"]).unwrap().recipe;
+    recipe.run.epsilon = Some(f64::NAN);
+    let message = Recipe::new(recipe.run, recipe.training).err().unwrap().to_string();
+    assert!(message.contains("epsilon = NaN"), "{message}");
+}

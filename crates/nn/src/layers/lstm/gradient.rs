@@ -14,6 +14,11 @@ const TERMS: usize = 192;
 /// Weight rows in one go: three panels of gates, whole tiles of every instruction set.
 const WEIGHT_ROWS: usize = 48;
 
+/// Roundings that a step can meet on its way into the sum of an example: those of one go, and one for each further one.
+pub fn roundings(steps: usize) -> usize {
+    steps.min(TERMS) + steps.div_ceil(TERMS) + 1
+}
+
 /// Values of scratch memory that [`accumulate`] needs.
 pub fn scratch_len(sizes: &Sizes) -> usize {
     TERMS * sizes.row()

@@ -213,7 +213,7 @@ impl Layer for Lstm {
     }
 
     /// Weights through the Gram matrices of gate gradients, inputs and hidden states; biases from the sum over time.
-    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f32]) {
+    fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f64]) {
         let (groups, row, batch) = (self.sizes.groups(), self.sizes.row(), pass.batch);
         let layout = Layout::new(self.sizes, pass);
         let tape = layout.split(memory.tape);
@@ -231,7 +231,7 @@ impl Layer for Lstm {
             let hidden = rows(0, groups * COLUMNS);
             let inputs = rows(groups * COLUMNS, self.sizes.padded_inputs());
             let [from_input, from_hidden] = gram_norms(self.sizes.steps, gradients, inputs, hidden);
-            let bias: f32 = (0..self.sizes.panels())
+            let bias: f64 = (0..self.sizes.panels())
                 .map(|panel| {
                     squared_norm(&tape.sums[panel * layout.block() + example * COLUMNS..][..COLUMNS])
                 })

@@ -1,7 +1,8 @@
 //! Norms of one example's gradients from inner products between its steps.
 
-use crate::kernel::dots::{OTHERS, ROWS, dots};
-use crate::layers::gram::guarded;
+use super::gradient;
+use crate::kernel::dots::{self, OTHERS, ROWS, dots};
+use crate::layers::gram::Size;
 
 /// The vectors of one example, one for each step.
 #[derive(Clone, Copy)]
@@ -32,9 +33,9 @@ impl<'a> Vectors<'a> {
 ///
 /// # Source
 /// Li et al. 2022, "Large language models can be strong differentially private learners", section 4.
-pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vectors) -> [f32; 2] {
-    let mut norms = [[0.0; ROWS]; 2];
-    let mut sizes = [0.0f32; 2];
+pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vectors) -> [f64; 2] {
+    let mut norms = [[0.0f64; ROWS]; 2];
+    let mut sizes = [Size::default(); 2];
     for first_row in (0..steps).step_by(ROWS) {
         for first_other in (0..steps.min(first_row + ROWS)).step_by(OTHERS) {
             let [gradients, inputs, hidden] =
@@ -42,22 +43,29 @@ pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vec
             for other in 0..OTHERS {
                 for row in 0..ROWS {
                     let count = pairs(first_row + row, first_other + other, steps);
-                    let gradient = count * gradients[other][row];
-                    norms[0][row] += gradient * inputs[other][row];
-                    norms[1][row] += gradient * hidden[other][row];
+                    // In double precision: the entries of small gradients have no product in single precision.
+                    let gradient = count * f64::from(gradients[other][row]);
+                    norms[0][row] += gradient * f64::from(inputs[other][row]);
+                    norms[1][row] += gradient * f64::from(hidden[other][row]);
                     if count == 1.0 {
-                        sizes[0] += (gradient * inputs[other][row]).sqrt();
-                        sizes[1] += (gradient * hidden[other][row]).sqrt();
+                        sizes[0].add(inputs[other][row], gradients[other][row]);
+                        sizes[1].add(hidden[other][row], gradients[other][row]);
                     }
                 }
             }
         }
     }
-    std::array::from_fn(|tensor| guarded(norms[tensor].iter().sum(), sizes[tensor]))
+    let entry = |tensor: usize| {
+        let other = if tensor == 0 { inputs.len } else { hidden.len };
+        dots::roundings(gradients.len) + dots::roundings(other)
+    };
+    std::array::from_fn(|tensor| {
+        sizes[tensor].guard(norms[tensor].iter().sum(), entry(tensor), gradient::roundings(steps))
+    })
 }
 
 /// Entries of a symmetric matrix that one product stands for: two below the diagonal, none above it or beyond the end.
-fn pairs(row: usize, other: usize, steps: usize) -> f32 {
+fn pairs(row: usize, other: usize, steps: usize) -> f64 {
     if row >= steps || other > row {
         0.0
     } else if other == row {

@@ -1,0 +1,216 @@
+//! What an example gives does not depend on where it stands, nor on how many stand beside it: outputs, norms and gradients are the
+//! same to the last bit. Two data sets that differ in one record then differ in that record's part of a sum, and in nothing else.
+
+mod common;
+
+use common::{LOSS, Setting};
+use muffle_nn::config::{Entry, LayerConfig, Piece};
+use muffle_nn::initialise::SplitMix;
+use muffle_nn::layers::activation::Activation;
+use muffle_nn::layers::window::Extent;
+use muffle_nn::{Batch, Examples, Purpose, Shape, Target};
+use std::sync::Mutex;
+
+/// Examples of a batch in another order; each is the record it was.
+struct Ordered<'a> {
+    batch: &'a Batch,
+    order: Vec<usize>,
+}
+
+impl Examples for Ordered<'_> {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn read(&self, index: usize, input: &mut [f32]) {
+        self.batch.read(self.order[index], input);
+    }
+
+    fn target(&self, index: usize) -> Target<'_> {
+        self.batch.target(self.order[index])
+    }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.order[record] as u64
+    }
+}
+
+/// What every example gave, by the record that it is.
+#[derive(Clone, PartialEq)]
+struct Given {
+    outputs: Vec<Vec<u32>>,
+    norms: Vec<Vec<u64>>,
+    gradients: Vec<Vec<u32>>,
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+fn given(setting: &Setting, examples: &Ordered, micro_batch: usize) -> Given {
+    let count = examples.len();
+    let by_record = |of: &dyn Fn(usize) -> Vec<u32>| -> Vec<Vec<u32>> {
+        let mut found = vec![Vec::new(); count];
+        (0..count).for_each(|place| found[examples.order[place]] = of(place));
+        found
+    };
+    let width = setting.network.output().len();
+    let mut outputs = vec![0.0; count * width];
+    let mut engine = setting.engine(Purpose::Evaluate, 1, micro_batch);
+    engine.outputs(&setting.parameters, examples, &mut outputs).unwrap();
+    // On one thread, records are weighed in the order of the batch.
+    let seen = Mutex::new(Vec::new());
+    let weigh = |norms: &[f64], factors: &mut [f32]| {
+        seen.lock().unwrap().push(norms.iter().map(|norm| norm.to_bits()).collect::<Vec<u64>>());
+        factors.fill(1.0);
+    };
+    let mut engine = setting.engine(Purpose::PerExample, 1, micro_batch);
+    let outcome = engine.weighted_sum(&setting.parameters, examples, LOSS, 7, &weigh).unwrap();
+    assert!(outcome.excluded.is_empty());
+    let seen = seen.into_inner().unwrap();
+    let mut norms = vec![Vec::new(); count];
+    seen.iter().zip(&examples.order).for_each(|(own, &record)| norms[record].clone_from(own));
+    let gradients = Mutex::new(vec![Vec::new(); count]);
+    let visit = |place: usize, gradient: &mut [f32], _: &mut [f32]| {
+        gradients.lock().unwrap()[place] = bits(gradient);
+    };
+    let mut engine = setting.engine(Purpose::Plain, 1, micro_batch);
+    engine.visit(&setting.parameters, examples, LOSS, 7, &visit).unwrap();
+    let gradients = gradients.into_inner().unwrap();
+    Given {
+        outputs: by_record(&|place| bits(&outputs[place * width..][..width])),
+        norms,
+        gradients: by_record(&|place| gradients[place].clone()),
+    }
+}
+
+const MOST: usize = 64;
+
+fn check(name: &str, setting: &Setting) {
+    let batch = setting.batch(0..MOST);
+    let ordered = |order: Vec<usize>| Ordered { batch: &batch, order };
+    let reference = given(setting, &ordered((0..MOST).collect()), MOST);
+    let mut generator = SplitMix::new(4);
+    for (count, micro_batch) in
+        [(64, 1), (64, 2), (64, 3), (64, 17), (64, 64), (17, 17), (17, 64), (3, 3), (2, 2), (1, 1), (1, 64)]
+    {
+        let mut order: Vec<usize> = (0..count).collect();
+        for place in (1..count).rev() {
+            order.swap(place, (generator.bits() % (place as u64 + 1)) as usize);
+        }
+        let found = given(setting, &ordered(order), micro_batch);
+        let case = format!("{name}: {count} examples, {micro_batch} at a time");
+        for record in 0..count {
+            assert!(found.outputs[record] == reference.outputs[record], "{case}: outputs of {record}");
+            assert!(found.gradients[record] == reference.gradients[record], "{case}: gradient of {record}");
+            for (tensor, own) in found.norms[record].iter().enumerate() {
+                let (own, other) = (f64::from_bits(*own), f64::from_bits(reference.norms[record][tensor]));
+                assert!(own == other, "{case}: norm of tensor {tensor} of {record}: {own} and {other}");
+            }
+        }
+    }
+}
+
+fn conv(channels: usize, kernel: usize, stride: usize, groups: usize) -> Entry {
+    LayerConfig::Conv2d {
+        channels,
+        kernel: Extent::Square(kernel),
+        stride: Extent::Square(stride),
+        padding: Extent::Square(kernel / 2),
+        groups,
+        bias: true,
+    }
+    .into()
+}
+
+fn dense(features: usize) -> Entry {
+    LayerConfig::Dense { features, bias: true }.into()
+}
+
+/// Networks that have every layer between them.
+fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
+    let flatten = || -> Entry { LayerConfig::Flatten.into() };
+    let pool = |kernel| LayerConfig::MaxPool {
+        kernel: Extent::Square(kernel),
+        stride: None,
+        padding: Extent::Square(0),
+    };
+    let average = |kernel| LayerConfig::AveragePool {
+        kernel: Extent::Square(kernel),
+        stride: None,
+        padding: Extent::Square(0),
+    };
+    let transposed = LayerConfig::ConvTranspose2d {
+        channels: 3,
+        kernel: Extent::Square(3),
+        stride: Extent::Square(2),
+        padding: Extent::Square(1),
+        output_padding: Extent::Square(1),
+        bias: true,
+    };
+    let branches = vec![
+        Piece::Sequential(vec![conv(6, 3, 1, 1)]).into(),
+        Piece::Sequential(vec![conv(6, 1, 1, 1)]).into(),
+    ];
+    let lstm = |features, sequence| -> Entry { LayerConfig::Lstm { features, sequence }.into() };
+    vec![
+        ("dense", Shape::Vector(37), vec![dense(20), Activation::Tanh.into(), dense(5)]),
+        ("wide dense", Shape::Vector(700), vec![dense(40), Activation::Selu.into(), dense(10)]),
+        (
+            "dropout",
+            Shape::Vector(30),
+            vec![dense(33), LayerConfig::Dropout { rate: 0.4 }.into(), Activation::Relu.into(), dense(4)],
+        ),
+        (
+            "convolutions",
+            Shape::image(2, 9, 9),
+            vec![
+                conv(4, 3, 2, 1),
+                LayerConfig::GroupNorm { groups: 2, affine: true }.into(),
+                Activation::LeakyRelu { slope: 0.1 }.into(),
+                conv(4, 3, 1, 4),
+                Piece::Sum(branches.clone()).into(),
+                Piece::Concat(branches).into(),
+                average(2).into(),
+                flatten(),
+                LayerConfig::LayerNorm { affine: true }.into(),
+                dense(3),
+            ],
+        ),
+        (
+            "Winograd",
+            Shape::image(16, 8, 8),
+            vec![
+                conv(16, 3, 1, 1),
+                pool(2).into(),
+                conv(17, 5, 1, 1),
+                LayerConfig::GlobalAveragePool.into(),
+                dense(3),
+            ],
+        ),
+        ("Gram", Shape::image(64, 3, 3), vec![conv(64, 1, 1, 1), conv(64, 3, 1, 1), flatten(), dense(3)]),
+        ("transposed", Shape::image(2, 4, 4), vec![transposed.into(), flatten(), dense(3)]),
+        (
+            "sequences",
+            Shape::Sequence { steps: 6, features: 10 },
+            vec![lstm(9, true), dense(18), Activation::Hardtanh.into(), lstm(20, false), dense(4)],
+        ),
+        (
+            "embedding",
+            Shape::Vector(6),
+            vec![LayerConfig::Embedding { tokens: 5, features: 8 }.into(), dense(12), flatten(), dense(3)],
+        ),
+        ("fusion", Shape::Vector(8), vec![dense(12), LayerConfig::Fusion { separate: false }.into()]),
+    ]
+}
+
+#[test]
+fn an_example_gives_the_same_bits_wherever_it_stands() {
+    for (name, shape, layers) in networks() {
+        let setting = Setting::layers(shape, layers, MOST);
+        // An embedding takes tokens.
+        let setting =
+            if name == "embedding" { setting.with_inputs(|place| (place * 7 % 5) as f32) } else { setting };
+        check(name, &setting);
+    }
+}

@@ -133,6 +133,7 @@ fn object(
                 "levels": levels, "runs": result.accuracy.count, "test_accuracy": result.accuracy.mean,
                 "standard_deviation": result.accuracy.standard_deviation, "interval": result.interval,
                 "test_loss": result.loss.map(|loss| loss.mean), "epsilon": result.epsilon,
+                "epsilon_if_seed_is_secret": result.epsilon_if_seed_is_secret,
                 "claimed_epsilon": result.claimed,
             })
         })

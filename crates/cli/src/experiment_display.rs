@@ -94,7 +94,8 @@ impl<'a> Display<'a> {
                 "{}",
                 json!({
                     "cell": name, "fresh": fresh, "test_accuracy": outcome.accuracy, "test_loss": outcome.loss,
-                    "epsilon": outcome.epsilon, "claimed_epsilon": outcome.claimed, "steps": outcome.steps,
+                    "epsilon": outcome.epsilon,
+                    "epsilon_if_seed_is_secret": outcome.epsilon_if_seed_is_secret, "claimed_epsilon": outcome.claimed, "steps": outcome.steps,
                 })
             ),
             Form::Lines => {

@@ -29,6 +29,9 @@ pub struct ModelArguments {
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+    /// Use the model although it, its recipe or its ledger is not what the certificate is about
+    #[arg(long)]
+    pub unverified: bool,
     /// Threads (default: the machine's cores)
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -37,7 +40,11 @@ pub struct ModelArguments {
 impl ModelArguments {
     /// Opens both.
     pub fn open(&self) -> Result<(Trained, Dataset), Box<dyn Error>> {
-        let trained = Trained::open(&self.model)?;
+        let trained = match self.unverified {
+            true => Trained::open_unverified(&self.model)?,
+            false => Trained::open(&self.model)
+                .map_err(|error| format!("{error} (--unverified uses the model as it is)"))?,
+        };
         let dataset = trained.dataset(self.data.as_deref(), &Search::new(self.data_dir.as_deref()))?;
         Ok((trained, dataset))
     }

@@ -13,6 +13,7 @@ pub struct Display {
     form: Form,
     begun: Instant,
     first_step: Option<u64>,
+    seeded: bool,
 }
 
 enum Form {
@@ -39,7 +40,8 @@ impl Display {
         if let Form::Lines | Form::Bar(_) = form {
             eprint!("{}", plan_text(plan));
         }
-        Display { form, begun: Instant::now(), first_step: None }
+        let seeded = plan.recipe.run.seed.is_some();
+        Display { form, begun: Instant::now(), first_step: None, seeded }
     }
 
     /// Where the run is.
@@ -49,7 +51,7 @@ impl Display {
             Form::Quiet => {}
             Form::Json => {
                 if progress.evaluated {
-                    println!("{}", object(progress));
+                    println!("{}", object(progress, self.seeded));
                 }
             }
             Form::Lines => {
@@ -80,8 +82,9 @@ impl Display {
             .map_or(String::new(), |test| format!("test {} (loss {:.3})  ", test.in_words(), test.loss));
         let done = (progress.step - first).max(1) as f64;
         let left = self.begun.elapsed().as_secs_f64() / done * (progress.steps - progress.step) as f64;
+        let epsilon = if self.seeded { "epsilon, if the seed is secret," } else { "epsilon" };
         format!(
-            "{test}epsilon {}  {:.0} records/s  {} left",
+            "{test}{epsilon} {}  {:.0} records/s  {} left",
             in_words(progress.epsilon),
             progress.examples_per_s,
             duration(left)
@@ -89,11 +92,12 @@ impl Display {
     }
 }
 
-fn object(progress: &Progress) -> serde_json::Value {
+fn object(progress: &Progress, seeded: bool) -> serde_json::Value {
+    let epsilon = Some(progress.epsilon).filter(|epsilon| epsilon.is_finite());
     let test = progress.measured.as_ref().map(Evaluation::of);
     json!({
         "step": progress.step, "steps": progress.steps,
-        "epsilon": Some(progress.epsilon).filter(|epsilon| epsilon.is_finite()),
+        "epsilon": epsilon.filter(|_| !seeded), "epsilon_if_seed_is_secret": epsilon.filter(|_| seeded),
         "test_accuracy": test.as_ref().and_then(|test| test.accuracy),
         "test_loss": test.as_ref().map(|test| test.loss),
         "examples_per_s": progress.examples_per_s,

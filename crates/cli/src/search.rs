@@ -2,7 +2,7 @@
 
 use crate::CommandResult;
 use crate::train::{cores, stop_on_interrupt};
-use crate::words::in_words;
+use crate::words::figure_in_words;
 use clap::Args;
 use muffle::data::Search;
 use muffle::run::REPRODUCIBLE;
@@ -93,6 +93,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
             "{}",
             json!({
                 "model": model, "noisy_accuracy": found.accuracy, "epsilon": certificate.proved.epsilon,
+                "epsilon_if_seed_is_secret": certificate.epsilon_if_seed_is_secret(),
                 "delta": certificate.delta, "adjacency": certificate.adjacency, "steps": certificate.steps,
                 "accountant": certificate.proved.accountant, "reproducible": certificate.reproducible,
             })
@@ -102,7 +103,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     println!("accuracy  {:.2} % of the records held out (noisy)", 100.0 * found.accuracy);
     println!(
         "epsilon   {} at delta {}, {}, by {}, for the search alone",
-        certificate.proved.epsilon.map_or("infinite".to_string(), in_words),
+        figure_in_words(certificate.proved.epsilon, certificate.epsilon_if_seed_is_secret(), None),
         certificate.delta,
         certificate.adjacency,
         certificate.proved.accountant

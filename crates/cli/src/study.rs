@@ -246,7 +246,7 @@ fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Ou
             accuracy: result.accuracy.mean,
             loss: result.loss.map(|loss| loss.mean),
             distortion: mean(result.group),
-            epsilon: result.epsilon,
+            epsilon: result.epsilon_if_seed_is_secret,
         }
     });
     let tables = Tables::new(&FACTORS, rows.collect());

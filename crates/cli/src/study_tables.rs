@@ -16,7 +16,7 @@ pub struct Row {
     pub loss: Option<f64>,
     /// TPVD.
     pub distortion: Option<f64>,
-    /// The proved epsilon.
+    /// The epsilon of the certificate, if the seed is secret.
     pub epsilon: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl Tables {
         let noises = self.studies[0].levels(NOISE);
         let mut head = vec!["model".to_string(), "optimizer".into(), "C".into(), "order".into()];
         for noise in &noises {
-            let columns = ["accuracy %", "loss", "TPVD", "proved epsilon"];
+            let columns = ["accuracy %", "loss", "TPVD", "epsilon if the seed is secret"];
             head.extend(columns.map(|column| format!("σ {noise}: {column}")));
         }
         let own = |row: &&Row| row.levels[DATA] == data;
@@ -230,7 +230,7 @@ impl Tables {
     }
 }
 
-/// Accuracy, loss, TPVD and proved epsilon.
+/// Accuracy, loss, TPVD and epsilon.
 fn cells(row: &Row) -> [String; 4] {
     let optional = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.4}"));
     [

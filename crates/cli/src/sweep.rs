@@ -5,11 +5,11 @@ use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::train::Outcome;
 use crate::words::in_words;
 use clap::Args;
-use muffle::experiment::{Axis, Experiment, Results, Variant, check_settings, draw_runs};
+use muffle::experiment::{Axis, Experiment, Results, Variant, check_settings, draw_runs, strangers};
 use muffle::run::REPRODUCIBLE;
 use muffle::train::recipes;
 use muffle_accounting::selection::{Repetitions, best_of};
-use muffle_accounting::{Accountant, Event, pld::Pld};
+use muffle_accounting::{Adjacency, Event, Quotes};
 use serde_json::{Value, json};
 
 /// Sweep hyper-parameters: a run for every combination of values, with several seeds, as a table and plots.
@@ -68,10 +68,15 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     if arguments.price || arguments.random.is_some() {
         check_one_guarantee(&experiment)?;
     }
+    if arguments.random.is_some() {
+        check_fixed_noise(&experiment)?;
+    }
     let experiment = match (arguments.random, arguments.price) {
         (Some(mean), _) => {
             let draws = draw_runs(output, &experiment.groups, mean, arguments.shape)?;
-            experiment.with_draws(&draws)?
+            let experiment = experiment.with_draws(&draws)?;
+            check_drawn(&experiment)?;
+            experiment
         }
         (None, true) => experiment.with_secret_runs(arguments.seeds),
         (None, false) => experiment.with_seeds(arguments.seeds),
@@ -100,6 +105,31 @@ fn check_one_guarantee(experiment: &Experiment) -> CommandResult {
     }
 }
 
+/// The theorem behind a random search takes runs whose price is known for every order, not a budget.
+fn check_fixed_noise(experiment: &Experiment) -> CommandResult {
+    match experiment.groups.iter().find(|group| group.plan.budget().is_some()) {
+        Some(group) => Err(format!(
+            "{}: the noise of this run follows what it released, so its price is its budget, which --random cannot take; use \
+             --price, or fix the noise in advance",
+            group.name
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// A run that was not drawn has read the records as well.
+fn check_drawn(experiment: &Experiment) -> CommandResult {
+    match strangers(experiment)?.first() {
+        Some(run) => Err(format!(
+            "{}: this search did not draw this run, and its price is that of the runs it drew; choose another --output",
+            run.display()
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
 impl Arguments {
     /// The best run, and what choosing it costs.
     fn remarks(&self, experiment: &Experiment, results: &Results) -> Outcome<Remarks> {
@@ -118,51 +148,10 @@ impl Arguments {
                 "folder": format!("cells/{}", experiment.name(cell)), "test_accuracy": best.accuracy,
             }),
         );
-        let plan = &experiment.group(cell).plan;
-        let (adjacency, delta) = (plan.adjacency, plan.recipe.run.delta);
-        let finite = |epsilon: f64| Some(epsilon).filter(|epsilon| epsilon.is_finite());
-        let at = |epsilon: f64| format!("epsilon {} at delta {delta}, {adjacency}", in_words(epsilon));
-        let spent = results.events();
-        // Steps that were lost in an interruption are paid for as well: the ledgers say what was spent.
-        let candidates = || -> Outcome<Vec<Event>> {
-            let planned = experiment.groups.iter().map(|group| group.plan.total_cost());
-            let mut events: Vec<Event> = planned.collect::<Result<_, _>>()?;
-            for event in &spent {
-                if !events.contains(event) {
-                    events.push(event.clone());
-                }
-            }
-            Ok(events)
-        };
-        let mut price = |kind: &str, epsilon: f64| {
-            let value =
-                json!({ "kind": kind, "epsilon": finite(epsilon), "delta": delta, "adjacency": adjacency });
-            remarks.fields.insert("price".into(), value);
-        };
         if let Some(mean) = self.random {
-            let repetitions = Repetitions::new(mean, self.shape)?;
-            let epsilon = best_of(&candidates()?, &repetitions, adjacency, delta)?.epsilon;
-            price("random_search", epsilon);
-            remarks.paragraphs.push(format!(
-                "Publishing the best run, and nothing else, costs {}: its values and the number of runs, {mean} on average, \
-                 were drawn at random (Papernot and Steinke 2022, Theorem 2). This holds as long as the number of runs, the \
-                 other runs and this table stay with the holder of the records.",
-                at(epsilon)
-            ));
+            self.price_search(experiment, results, mean, &mut remarks)?;
         } else if self.price {
-            let epsilon = Pld.epsilon(&Event::compose(spent.iter().cloned()), adjacency, delta)?.epsilon;
-            price("composition", epsilon);
-            let search =
-                best_of(&candidates()?, &Repetitions::new(count as f64, 1.0)?, adjacency, delta)?.epsilon;
-            remarks.paragraphs.push(format!(
-                "Choosing is not free. All {count} runs together cost {} by composition, whatever is published of them.",
-                at(epsilon)
-            ));
-            remarks.paragraphs.push(format!(
-                "A random search of as many runs on average (--random {count}) publishes its best for {}; that figure is not \
-                 one for these runs.",
-                at(search)
-            ));
+            price_all(experiment, results, &mut remarks)?;
         } else {
             remarks.fields.insert("price".into(), Value::Null);
             remarks.paragraphs.push(format!(
@@ -173,4 +162,89 @@ impl Arguments {
         }
         Ok(remarks)
     }
+
+    /// What publishing the best of a random search costs.
+    fn price_search(
+        &self,
+        experiment: &Experiment,
+        results: &Results,
+        mean: f64,
+        remarks: &mut Remarks,
+    ) -> CommandResult {
+        let repetitions = Repetitions::new(mean, self.shape)?;
+        let price = Price::new(experiment);
+        let candidates = candidates(experiment, &results.spent()?)?;
+        let epsilon = best_of(&candidates, &repetitions, price.adjacency, price.delta)?.epsilon;
+        remarks.fields.insert("price".into(), price.json("random_search", epsilon));
+        remarks.paragraphs.push(format!(
+            "Publishing the best run, and nothing else, costs {}: its values and the number of runs, {mean} on average, \
+             were drawn at random (Papernot and Steinke 2022, Theorem 2). This holds as long as the number of runs, the \
+             other runs and this table stay with the holder of the records.",
+            price.in_words(epsilon)
+        ));
+        Ok(())
+    }
+}
+
+/// Under which guarantee runs are priced together.
+struct Price {
+    adjacency: Adjacency,
+    delta: f64,
+}
+
+impl Price {
+    /// That of every run.
+    fn new(experiment: &Experiment) -> Price {
+        let plan = &experiment.groups[0].plan;
+        Price { adjacency: plan.adjacency, delta: plan.recipe.run.delta }
+    }
+
+    fn json(&self, kind: &str, epsilon: f64) -> Value {
+        let epsilon = Some(epsilon).filter(|epsilon| epsilon.is_finite());
+        json!({ "kind": kind, "epsilon": epsilon, "delta": self.delta, "adjacency": self.adjacency })
+    }
+
+    fn in_words(&self, epsilon: f64) -> String {
+        format!("epsilon {} at delta {}, {}", in_words(epsilon), self.delta, self.adjacency)
+    }
+}
+
+/// What one run may cost. Steps that were lost in an interruption are paid for as well: the certificates say what was spent.
+fn candidates(experiment: &Experiment, spent: &[Event]) -> Outcome<Vec<Event>> {
+    let planned = experiment.groups.iter().map(|group| group.plan.total_cost());
+    let mut events: Vec<Event> = planned.collect::<Result<_, _>>()?;
+    for event in spent {
+        if !events.contains(event) {
+            events.push(event.clone());
+        }
+    }
+    Ok(events)
+}
+
+/// What all runs in the folder cost together.
+fn price_all(experiment: &Experiment, results: &Results, remarks: &mut Remarks) -> CommandResult {
+    let (spent, each) = (results.spent()?, Price::new(experiment));
+    let budgets = spent.iter().filter(|event| matches!(event, Event::ApproximateDp { .. })).count();
+    // A budget has a delta of its own, and these add up; noise that was fixed in advance needs one for all.
+    let deltas = budgets + usize::from(budgets < spent.len());
+    let total = Price { delta: each.delta * deltas.max(1) as f64, ..each };
+    let quotes = Quotes::ask(&Event::compose(spent.iter().cloned()), total.adjacency, total.delta);
+    let epsilon = quotes.best().map_or(f64::INFINITY, |quote| quote.price.epsilon);
+    remarks.fields.insert("price".into(), total.json("composition", epsilon));
+    let count = spent.len();
+    remarks.paragraphs.push(format!(
+        "Choosing is not free. All {count} runs in this folder together cost {} by composition, whatever is published of them.",
+        total.in_words(epsilon)
+    ));
+    if budgets == 0 {
+        let repetitions = Repetitions::new(count as f64, 1.0)?;
+        let candidates = candidates(experiment, &spent)?;
+        let search = best_of(&candidates, &repetitions, each.adjacency, each.delta)?.epsilon;
+        remarks.paragraphs.push(format!(
+            "A random search of as many runs on average (--random {count}) publishes its best for {}; that figure is not one \
+             for these runs.",
+            each.in_words(search)
+        ));
+    }
+    Ok(())
 }

@@ -2,16 +2,16 @@
 
 use crate::CommandResult;
 use crate::progress::{Display, plan_text};
-use crate::words::{duration, in_words};
+use crate::words::{duration, figure_in_words, in_words};
 use clap::Args;
 use muffle::data::{Dataset, Search};
 use muffle::methods::{self, Mode};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
-use muffle::run::{REPRODUCIBLE, RunFolder, Status, Summary, clock};
+use muffle::run::{Certificate, REPRODUCIBLE, RunFolder, Status, Summary, clock};
 use muffle::train::canaries::usual_choice;
 use muffle::train::estimate::estimate;
 use muffle::train::{DataShape, Evaluation, Plan, Recipe, recipes, resume, start};
-use muffle_accounting::{Accountant, Event, pld::Pld};
+use muffle_accounting::Quotes;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings()?)?;
     recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
     let (plan, dataset) = prepare(recipe, &search)?;
+    warn_of_delta(&plan);
     if plan.recipe.training.mode == Mode::AsPublished {
         eprintln!("as published, not proved: {}", plan.method.breaks);
     }
@@ -185,20 +186,41 @@ pub fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// What would be spent by all steps of a plan.
-fn planned_epsilon(plan: &Plan, events: &Event) -> Outcome<f64> {
-    Ok(Pld.epsilon(events, plan.adjacency, plan.recipe.run.delta)?.epsilon)
+/// What the certificate of a finished run will say: an epsilon that is proved, or that is if the seed is secret.
+fn planned_epsilon(plan: &Plan) -> Outcome<[Option<f64>; 2]> {
+    let epsilon = match plan.budget() {
+        Some(_) => plan.recipe.run.epsilon,
+        None => {
+            let quotes = Quotes::ask(&plan.total_cost()?, plan.adjacency, plan.recipe.run.delta);
+            quotes.best().map(|quote| quote.price.epsilon).filter(|_| plan.claimed.is_none())
+        }
+    };
+    let seeded = plan.recipe.run.seed.is_some();
+    Ok([epsilon.filter(|_| !seeded), epsilon.filter(|_| seeded)])
+}
+
+/// A guarantee that may fail with this probability for each of so many records is none for one of them.
+fn warn_of_delta(plan: &Plan) {
+    let (run, records) = (&plan.recipe.run, plan.recipe.run.records.unwrap_or_default());
+    if run.private && run.delta * records as f64 >= 1.0 {
+        eprintln!(
+            "warning: delta = {} is not below one over the {records} records: publishing one of them at random would be as \
+             private; set delta below {:e}",
+            run.delta,
+            1.0 / records as f64
+        );
+    }
 }
 
 fn dry_run(plan: &Plan, json: bool) -> CommandResult {
-    let events = plan.total_cost()?;
-    let (epsilon, expected) = (planned_epsilon(plan, &events)?, estimate(plan)?);
+    let ([proved, if_seed_is_secret], expected) = (planned_epsilon(plan)?, estimate(plan)?);
     let recipe = &plan.recipe;
     if json {
         let object = json!({
             "dry_run": true, "data": recipe.run.data, "parameters": plan.network.trainable_len(), "steps": plan.steps,
             "sample_rate": plan.sample_rate, "batch_size": recipe.training.batch_size,
-            "noise_multiplier": plan.noise_multiplier, "epsilon": finite(epsilon), "delta": recipe.run.delta,
+            "noise_multiplier": plan.noise_multiplier, "epsilon": proved,
+            "epsilon_if_seed_is_secret": if_seed_is_secret, "claimed_epsilon": plan.claimed, "delta": recipe.run.delta,
             "adjacency": plan.adjacency, "peak_rss_mb": expected.peak_rss_mb, "seconds": expected.seconds,
             "recipe": recipe.to_toml(),
         });
@@ -208,10 +230,13 @@ fn dry_run(plan: &Plan, json: bool) -> CommandResult {
     print!("{}", plan_text(plan));
     println!(
         "epsilon           {} at delta {} under {}",
-        in_words(epsilon),
+        figure_in_words(proved, if_seed_is_secret, plan.claimed),
         recipe.run.delta,
         plan.adjacency
     );
+    if recipe.run.seed.is_some() {
+        println!("{REPRODUCIBLE}");
+    }
     if let Some(memory) = expected.peak_rss_mb {
         println!(
             "memory            {memory:.0} MB (after a few steps on made-up records, the data included)"
@@ -222,8 +247,9 @@ fn dry_run(plan: &Plan, json: bool) -> CommandResult {
     Ok(())
 }
 
-fn finite(epsilon: f64) -> Option<f64> {
-    Some(epsilon).filter(|epsilon| epsilon.is_finite())
+/// What the steps of an interrupted run cost if nobody looked before it was stopped.
+fn stopped_blindly(certificate: &Certificate) -> Option<f64> {
+    certificate.proved_if_stopped_without_looking.as_ref().and_then(|blind| blind.epsilon)
 }
 
 fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
@@ -252,7 +278,9 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
     if json {
         let mut object = json!({
             "test_accuracy": test.accuracy, "test_loss": test.loss, "test": test,
-            "epsilon": certificate.proved.epsilon, "claimed_epsilon": certificate.claimed,
+            "epsilon": certificate.proved.epsilon,
+            "epsilon_if_seed_is_secret": certificate.epsilon_if_seed_is_secret(),
+            "epsilon_if_stopped_without_looking": stopped_blindly(certificate), "claimed_epsilon": certificate.claimed,
             "measured_epsilon": certificate.measured, "delta": certificate.delta,
             "method": certificate.method, "mode": certificate.mode,
             "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
@@ -265,17 +293,21 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
         println!("{object}");
         return;
     }
-    let unproved = match certificate.claimed {
-        Some(claim) => format!("not proved (claimed: {})", in_words(claim)),
-        None => "infinite (not private)".to_string(),
-    };
-    let epsilon = certificate.proved.epsilon.map_or(unproved, in_words);
+    let if_seed_is_secret = certificate.epsilon_if_seed_is_secret();
+    let epsilon = figure_in_words(certificate.proved.epsilon, if_seed_is_secret, certificate.claimed);
     let measure = if test.accuracy.is_some() { "test accuracy" } else { "test error   " };
     println!("{measure}  {}", test.in_words());
+    let argument = certificate.proved_if_seed_is_secret.as_ref().unwrap_or(&certificate.proved);
     println!(
         "epsilon        {epsilon} at delta {}, {}, by {}",
-        certificate.delta, certificate.adjacency, certificate.proved.accountant
+        certificate.delta, certificate.adjacency, argument.accountant
     );
+    if !finished && argument.epsilon.is_some() {
+        let blind = stopped_blindly(certificate).map_or(String::new(), |epsilon| {
+            format!("; {} if it was stopped by a rule that did not look at the records", in_words(epsilon))
+        });
+        println!("               the price of all that was planned{blind}");
+    }
     if let Some(audit) = &certificate.audit {
         println!(
             "measured       at least {:.4} with confidence {}: {} of {} guesses about {} canaries are right",

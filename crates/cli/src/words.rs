@@ -5,6 +5,16 @@ pub fn in_words(epsilon: f64) -> String {
     if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
 }
 
+/// An epsilon with what it rests on: a proof, a proof on condition, a claim, or nothing.
+pub fn figure_in_words(proved: Option<f64>, if_seed_is_secret: Option<f64>, claimed: Option<f64>) -> String {
+    match (proved, if_seed_is_secret, claimed) {
+        (Some(epsilon), ..) => in_words(epsilon),
+        (None, Some(epsilon), _) => format!("not proved ({} if the seed is secret)", in_words(epsilon)),
+        (None, None, Some(claim)) => format!("not proved (claimed: {})", in_words(claim)),
+        (None, None, None) => "infinite (not private)".to_string(),
+    }
+}
+
 /// A time in words.
 pub fn duration(seconds: f64) -> String {
     match seconds {

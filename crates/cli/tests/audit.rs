@@ -106,9 +106,16 @@ fn canaries_of_a_run_are_measured() {
     assert!(private.status.success(), "{private:?}");
     let certificate = read_json(&project.path("run/privacy.json"));
     let measured = certificate["measured"].as_f64().unwrap();
-    assert!(measured <= certificate["proved"]["epsilon"].as_f64().unwrap(), "{certificate}");
+    assert!(
+        measured <= certificate["proved_if_seed_is_secret"]["epsilon"].as_f64().unwrap(),
+        "{certificate}"
+    );
     assert_eq!(last_json(&private)["measured_epsilon"], certificate["measured"]);
-    assert_eq!(certificate["audit"]["canaries"], 200);
+    // 200 of 500 records, expected among some 512: a standard deviation of 11, and five of them are allowed.
+    let canaries = certificate["audit"]["canaries"].as_f64().unwrap();
+    assert!((canaries - 205.0).abs() < 55.0, "{canaries}");
+    let outside = certificate["not_covered"].to_string();
+    assert!(outside.contains("the audit: its numbers of canaries and right guesses"), "{outside}");
 
     // What was run can be audited again by its folder, but not by its weights alone.
     let replay = project.muffle(&["audit", "replay", "run", "--steps", "2", "--json"]);

@@ -30,7 +30,7 @@ fn main() -> muffle::Result<()> {
     let mechanism = Mechanism::new(key, 256.0);
     let mut optimizer = Sgd::new(parameters.len()).momentum(0.9);
     let path = std::env::temp_dir().join(format!("muffle-own-loop-{}.jsonl", std::process::id()));
-    let mut ledger = Ledger::open(&path, false)?;
+    let mut ledger = Ledger::open(&path, "twenty steps on digits", false)?;
 
     for number in 0..20 {
         let release = Event::gaussian(NOISE_MULTIPLIER);

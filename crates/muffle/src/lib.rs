@@ -75,6 +75,7 @@ pub mod bench;
 pub mod bounds;
 mod chunk;
 pub mod clip;
+mod digest;
 mod error;
 pub mod experiment;
 pub mod ledger;

@@ -18,6 +18,7 @@ fn plan(records: usize, batch_size: u64, settings: &[String]) -> Plan {
         targets: TargetShape::Classes(2),
         records,
         visibility: Visibility::Public,
+        split_by_hash: false,
     };
     Plan::new(Recipe::parse("test", &text, settings).unwrap(), &data).unwrap()
 }
@@ -62,6 +63,7 @@ fn the_recipes_of_the_decays_stop_there_too() {
         targets: TargetShape::Classes(10),
         records: 60_000,
         visibility: Visibility::Public,
+        split_by_hash: false,
     };
     for (schedule, epochs) in [("time", 38), ("step", 31), ("exponential", 71), ("polynomial", 44)] {
         let name = format!("shen-2021-table-2-{schedule}");

@@ -3,12 +3,14 @@
 use muffle::Result;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::ledger::Ledger;
+use muffle::run::Status;
 use muffle::search::{Settings, search};
 use muffle::train::Recipe;
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Event};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{ModelDescription, Shape};
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -52,7 +54,8 @@ fn a_search_spends_its_budget_and_leaves_a_network_and_a_certificate() {
     assert_eq!(seen.len(), 3);
     assert_eq!(found.accuracy, seen.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     // Three networks of four steps on 30 of 180 records, and three noisy counts.
-    let ledger = Ledger::open(&place.path().join("ledger.jsonl"), false).unwrap();
+    let origin = std::fs::read_to_string(place.path().join("search.toml")).unwrap();
+    let ledger = Ledger::read(&place.path().join("ledger.jsonl"), &origin).unwrap();
     let paid = |purpose: &str| {
         let entries = ledger.entries().iter().filter(|entry| entry.purpose == purpose);
         entries.map(|entry| entry.to - entry.from).sum::<u64>()
@@ -63,7 +66,8 @@ fn a_search_spends_its_budget_and_leaves_a_network_and_a_certificate() {
     assert_eq!(events.iter().filter(|event| **event == Event::laplace(10.0)).count(), 3);
     let price = Pld.epsilon(&ledger.total(), found.certificate.adjacency, 1e-5).unwrap().epsilon;
     assert!(price <= EPSILON && price > 0.95 * EPSILON, "{price}");
-    assert!(found.certificate.proved.epsilon.unwrap() <= EPSILON);
+    assert!(found.certificate.epsilon_if_seed_is_secret().unwrap() <= EPSILON);
+    assert_eq!(found.certificate.binding.ledger, ledger.head());
     assert_eq!(found.certificate.training["sampler"]["sample_rate"], 30.0 / 180.0);
     // What was found can be trained.
     let model = ModelDescription::read(&place.path().join("model.toml")).unwrap();
@@ -94,4 +98,31 @@ fn what_cannot_be_searched_is_refused_before_anything_is_spent() {
         assert!(message.contains(part), "{keys:?}: {message}");
         assert!(!place.path().join("ledger.jsonl").exists(), "{keys:?}");
     }
+}
+
+/// Whoever stops a search has seen its accuracies: the price is that of all candidates.
+#[test]
+fn a_stopped_search_costs_what_was_planned() {
+    let place = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(true);
+    let recipe = recipe(&["seed="]);
+    let found = search(place.path(), &recipe, &SETTINGS, &images(), &stop, &mut |_| {}).unwrap();
+    let certificate = found.certificate;
+    assert_eq!((certificate.status, certificate.steps), (Status::Interrupted, 4));
+    let epsilon = certificate.proved.epsilon.unwrap();
+    assert!(epsilon <= EPSILON && epsilon > 0.95 * EPSILON, "{epsilon}");
+    let blind = certificate.proved_if_stopped_without_looking.unwrap();
+    assert!(blind.epsilon.unwrap() < 0.8 * EPSILON, "{blind:?}");
+}
+
+#[test]
+fn two_searches_do_not_share_a_folder() {
+    let place = tempfile::tempdir().unwrap();
+    let other = RefCell::new(String::new());
+    let mut observe = |_: &muffle::search::Candidate| {
+        let refused = run(place.path(), &SETTINGS, &recipe(&[])).unwrap_err();
+        *other.borrow_mut() = refused.to_string();
+    };
+    search(place.path(), &recipe(&[]), &SETTINGS, &images(), &AtomicBool::new(false), &mut observe).unwrap();
+    assert!(other.borrow().contains("another process is at work in this folder"), "{other:?}");
 }

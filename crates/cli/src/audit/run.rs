@@ -81,16 +81,20 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let trained = Trained::open(&path)?;
         let dataset = trained.dataset(None, &arguments.recipe.search())?;
         let mut evaluator = Evaluator::new(trained.network.clone(), plan.recipe.run.threads)?;
-        let losses = Canaries::plant(&dataset, choice)?.losses(&mut evaluator, &trained.parameters)?;
+        let records = plan.recipe.run.records.unwrap_or_default();
+        let losses =
+            Canaries::plant(&dataset, choice, records)?.losses(&mut evaluator, &trained.parameters)?;
         plot::write(file, &run_panels(&plan, &losses)?)?;
     }
-    let verdict = Verdict::of(certificate.claimed, certificate.proved.epsilon, audit.epsilon);
+    // The audit's seed is secret to its attacker.
+    let proved = certificate.conditional_epsilon();
+    let verdict = Verdict::of(certificate.claimed, proved, audit.epsilon);
     if arguments.json {
         println!(
             "{}",
             json!({
                 "verdict": verdict, "method": certificate.method, "mode": certificate.mode,
-                "claimed": certificate.claimed, "proved": certificate.proved.epsilon, "measured": audit.epsilon,
+                "claimed": certificate.claimed, "proved": proved, "measured": audit.epsilon,
                 "confidence": audit.confidence, "delta": audit.delta, "adjacency": certificate.adjacency,
                 "canaries": audit.canaries, "guesses": audit.guesses, "correct": audit.correct,
                 "threat": "black box: the outputs of the finished model on the canaries",
@@ -100,7 +104,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     } else {
         println!("{}, {}: {}\n", certificate.method, certificate.mode.name(), verdict.name());
         println!("claimed     {}", shown(certificate.claimed));
-        println!("proved      {}", shown(certificate.proved.epsilon));
+        let condition = if proved.is_some() { " if the seed is secret" } else { "" };
+        println!("proved      {}{condition}", shown(proved));
         println!("measured    at least {:.4} with confidence {}", audit.epsilon, audit.confidence);
         println!(
             "            {} of {} guesses right, {} canaries",

@@ -78,3 +78,11 @@ pub fn last_json(output: &Output) -> Value {
 pub fn read_json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
+
+/// The tensors of a weight file, without the header that says where they come from.
+#[allow(dead_code, reason = "not every test looks at weights")]
+pub fn weights(path: &Path) -> Vec<u8> {
+    let file = fs::read(path).unwrap();
+    let header = u64::from_le_bytes(*file.first_chunk().unwrap()) as usize;
+    file[8 + header..].to_vec()
+}

@@ -144,6 +144,8 @@ pub struct Dataset {
     columns: Vec<Column>,
     train: Split,
     test: Split,
+    /// Whether a hash of each record decided between the two.
+    split_by_hash: bool,
     public: Option<Split>,
 }
 
@@ -172,7 +174,9 @@ impl Dataset {
         test: Split,
     ) -> Result<Dataset> {
         let (name, columns) = (name.to_string(), Vec::new());
-        let dataset = Dataset { name, input, task, scaling, visibility, columns, train, test, public: None };
+        let (split_by_hash, public) = (false, None);
+        let dataset =
+            Dataset { name, input, task, scaling, visibility, columns, train, test, split_by_hash, public };
         if input.is_empty() || input.len() > limits::MAXIMUM_RECORD {
             return Err(dataset.refusal(format!("a record of shape {input} cannot be an input of a network")));
         }
@@ -220,7 +224,8 @@ impl Dataset {
     pub fn with_splits(&self, train: Split, test: Split) -> Result<Dataset> {
         let (task, scaling) = (self.task.clone(), self.scaling.clone());
         let other = Dataset::with_task(&self.name, self.input, task, scaling, self.visibility, train, test)?;
-        Ok(Dataset { columns: self.columns.clone(), public: self.public.clone(), ..other })
+        let (columns, public) = (self.columns.clone(), self.public.clone());
+        Ok(Dataset { columns, public, split_by_hash: self.split_by_hash, ..other })
     }
 
     /// The same with a pool of records that the user declares to be public: outside every guarantee, to be read as often
@@ -251,6 +256,17 @@ impl Dataset {
     pub fn with_columns(self, columns: Vec<Column>) -> Dataset {
         assert_eq!(column::width(&columns), self.input.len(), "inputs of the columns");
         Dataset { columns, ..self }
+    }
+
+    /// The same, known to be split by a hash of each record: a record that is replaced can change sides.
+    pub fn with_split_by_hash(self) -> Dataset {
+        Dataset { split_by_hash: true, ..self }
+    }
+
+    /// Whether a hash of each record decides between training and test. Then the test split is made of the same private records
+    /// as the training split, and the number of either changes if a record is replaced.
+    pub fn is_split_by_hash(&self) -> bool {
+        self.split_by_hash
     }
 
     /// The name it is asked for by.

@@ -39,6 +39,8 @@ pub struct Folder {
     pub train: Split,
     /// Test records.
     pub test: Split,
+    /// Whether a hash of each image decided between the two.
+    pub split_by_hash: bool,
 }
 
 /// Reads a folder.
@@ -61,7 +63,7 @@ pub fn read(folder: &Path, form: Form) -> Result<Folder> {
             read.push(images);
         }
         let [train, test] = [0, 1].map(|part| join(read[part].iter()));
-        return Ok(Folder { classes, input: shape(size, channels), train, test });
+        return Ok(Folder { classes, input: shape(size, channels), train, test, split_by_hash: false });
     }
     let classes = folders(folder)?;
     let (size, images) = decode(folder, &classes, form.size, channels)?;
@@ -73,6 +75,7 @@ pub fn read(folder: &Path, form: Form) -> Result<Folder> {
         input: shape(Some(size), channels),
         train: join(train.iter()),
         test: join(test.iter()),
+        split_by_hash: true,
     })
 }
 

@@ -123,7 +123,10 @@ fn table(name: &str, path: &Path, description: &Description, task: Task) -> Resu
     );
     let input = Shape::Vector(width(columns));
     let dataset = Dataset::with_task(name, input, task, scaling, Visibility::Private, train, test)?;
-    let dataset = dataset.with_columns(columns.clone());
+    let mut dataset = dataset.with_columns(columns.clone());
+    if description.test_fraction.is_some() {
+        dataset = dataset.with_split_by_hash();
+    }
     match public {
         Some(public) => dataset.with_public(public),
         None => Ok(dataset),
@@ -165,7 +168,9 @@ fn says_test(split: &SplitColumn, value: &str) -> std::result::Result<bool, Stri
 fn folder(name: &str, path: &Path, form: images::Form) -> Result<Dataset> {
     let folder = images::read(path, form)?;
     let scaling = Scaling::range(0.0, 255.0);
-    Dataset::new(name, folder.input, folder.classes, scaling, Visibility::Private, folder.train, folder.test)
+    let images::Folder { input, classes, train, test, split_by_hash } = folder;
+    let dataset = Dataset::new(name, input, classes, scaling, Visibility::Private, train, test)?;
+    Ok(if split_by_hash { dataset.with_split_by_hash() } else { dataset })
 }
 
 fn arrays(name: &str, path: &Path, description: &Description, task: Option<Task>) -> Result<Dataset> {

@@ -106,6 +106,7 @@ impl Case {
             targets: TargetShape::Classes(2),
             records: BATCH_SIZE as usize,
             visibility: Visibility::Public,
+            split_by_hash: false,
         };
         let plan = Plan::new(recipe.with(&changes)?, &data)?;
         if epochs {

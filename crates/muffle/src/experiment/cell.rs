@@ -2,7 +2,7 @@
 
 use super::groups::Experiment;
 use crate::error::{Error, Result};
-use crate::run::{Certificate, Measurements, Progress, RunFolder, Status, metrics};
+use crate::run::{Certificate, MODEL_FILE, Measurements, Progress, RunFolder, Status, metrics, verify};
 use crate::train::{Evaluation, Plan, Recipe, resume, start};
 use muffle_accounting::Event;
 use std::path::Path;
@@ -28,6 +28,8 @@ pub struct Outcome {
     pub loss: f64,
     /// The proved epsilon; `None` if there is none.
     pub epsilon: Option<f64>,
+    /// The epsilon of a run with a seed, if the seed is secret and was drawn at random.
+    pub epsilon_if_seed_is_secret: Option<f64>,
     /// What a paper says without a proof that holds.
     pub claimed: Option<f64>,
     /// Steps taken.
@@ -87,6 +89,7 @@ fn outcome(certificate: Certificate, measured: &Measurements) -> Outcome {
         accuracy,
         loss,
         epsilon: certificate.proved.epsilon,
+        epsilon_if_seed_is_secret: certificate.epsilon_if_seed_is_secret(),
         claimed: certificate.claimed,
         steps: certificate.steps,
         events: certificate.events,
@@ -109,10 +112,10 @@ fn state(path: &Path, wanted: &Recipe) -> Result<State> {
         ));
     }
     let certificate = path.join("privacy.json");
-    if !certificate.is_file() || !path.join("model.safetensors").is_file() {
+    if !certificate.is_file() || !path.join(MODEL_FILE).is_file() {
         return Ok(State::Interrupted);
     }
-    let certificate = Certificate::read(&certificate)?;
+    let certificate = verify(path)?;
     // A power failure can lose the last measurement: the run is then taken up once more, with no step left.
     let last = metrics::read(&path.join("metrics.jsonl")).pop();
     let last =

@@ -10,6 +10,7 @@ mod groups;
 mod random_search;
 mod results;
 mod runner;
+mod spent;
 
 pub use cell::{Cell, Outcome};
 pub use distortion::distortion;
@@ -18,3 +19,4 @@ pub use groups::{Experiment, Group, Variant};
 pub use random_search::{Draw, draw_runs};
 pub use results::{Column, GroupResult, Results};
 pub use runner::{Report, run};
+pub use spent::{spent, strangers};

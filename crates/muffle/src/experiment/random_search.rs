@@ -1,6 +1,7 @@
 //! A search whose best run can be published at a price that does not grow with every run.
 
 use super::groups::Group;
+use super::spent::run_folders;
 use crate::atomic_file;
 use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
@@ -44,6 +45,13 @@ pub fn draw_runs(folder: &Path, groups: &[Group], mean: f64, shape: f64) -> Resu
             )));
         }
         return Ok(found.runs);
+    }
+    if let Some(run) = run_folders(folder)?.first() {
+        return Err(Error::file(
+            run,
+            "there are runs that no search drew, and the price of a random search is that of runs that were all drawn; choose \
+             another --output",
+        ));
     }
     let repetitions = Repetitions::new(mean, shape)?;
     let mut uniform = Uniform::new(&Key::from_entropy()?, Stream::new(Purpose::Sampling, 0));

@@ -2,6 +2,8 @@
 
 use super::cell::Outcome;
 use super::groups::Experiment;
+use super::spent::spent;
+use crate::error::Result;
 use crate::run::metrics;
 use crate::statistics::Mean;
 use crate::train::Evaluation;
@@ -24,6 +26,8 @@ pub struct GroupResult {
     pub loss: Option<Mean>,
     /// The largest proved epsilon of a cell; `None` if a cell has none.
     pub epsilon: Option<f64>,
+    /// The largest epsilon of a cell with a seed, if the seeds are secret and were drawn at random.
+    pub epsilon_if_seed_is_secret: Option<f64>,
     /// The claim of a form that is not proved.
     pub claimed: Option<f64>,
 }
@@ -69,11 +73,8 @@ impl<'a> Results<'a> {
                 accuracy,
                 interval,
                 loss: mean(|cell| cell.loss).ok(),
-                epsilon: cells
-                    .iter()
-                    .map(|cell| cell.epsilon)
-                    .reduce(|one, two| Some(one?.max(two?)))
-                    .flatten(),
+                epsilon: largest(cells.iter().map(|cell| cell.epsilon)),
+                epsilon_if_seed_is_secret: largest(cells.iter().map(|cell| cell.epsilon_if_seed_is_secret)),
                 claimed: cells.iter().find_map(|cell| cell.claimed),
             });
         }
@@ -85,9 +86,14 @@ impl<'a> Results<'a> {
         self.outcomes.iter().flatten().count()
     }
 
-    /// What every finished cell spent.
-    pub fn events(&self) -> Vec<Event> {
-        self.outcomes.iter().flatten().map(|outcome| outcome.events.clone()).collect()
+    /// What every run in the folder is to be charged: see [`spent`].
+    pub fn spent(&self) -> Result<Vec<Event>> {
+        spent(self.experiment, self.outcomes)
+    }
+
+    /// Whether the noise of the runs follows from seeds.
+    fn seeded(&self) -> bool {
+        self.experiment.cells.iter().any(|cell| cell.seed.is_some())
     }
 
     /// One row for every finished cell, with further columns.
@@ -98,6 +104,7 @@ impl<'a> Results<'a> {
             "accuracy",
             "loss",
             "proved_epsilon",
+            "epsilon_if_seed_is_secret",
             "claimed_epsilon",
             "delta",
             "noise_multiplier",
@@ -117,6 +124,7 @@ impl<'a> Results<'a> {
                 outcome.accuracy.to_string(),
                 outcome.loss.to_string(),
                 number(outcome.epsilon),
+                number(outcome.epsilon_if_seed_is_secret),
                 number(outcome.claimed),
                 group.plan.recipe.run.delta.to_string(),
                 group.plan.noise_multiplier.to_string(),
@@ -133,8 +141,9 @@ impl<'a> Results<'a> {
     /// A table with one row for every group, in Markdown.
     pub fn markdown(&self) -> String {
         let factors = &self.experiment.factors;
+        let epsilon = if self.seeded() { "epsilon if the seed is secret" } else { "proved epsilon" };
         let mut text = format!(
-            "| {} | proved epsilon | runs | accuracy % | deviation | 95 % interval | loss |\n",
+            "| {} | {epsilon} | runs | accuracy % | deviation | 95 % interval | loss |\n",
             factors.join(" | ")
         );
         text += &format!("|{}---|---|---|---|---|---|\n", "---|".repeat(factors.len()));
@@ -144,7 +153,7 @@ impl<'a> Results<'a> {
                 .iter()
                 .map(|level| level.replace('|', "\\|"))
                 .collect();
-            let epsilon = match (result.epsilon, result.claimed) {
+            let epsilon = match (result.epsilon.or(result.epsilon_if_seed_is_secret), result.claimed) {
                 // Rounded up: a figure that is quoted should hold.
                 (Some(epsilon), _) => format!("{:.4}", (epsilon * 1e4).ceil() / 1e4),
                 (None, Some(claimed)) => format!("none (claimed: {claimed:.4})"),
@@ -190,4 +199,9 @@ impl<'a> Results<'a> {
         let finished = self.outcomes.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?)));
         finished.reduce(|best, next| if next.1.accuracy > best.1.accuracy { next } else { best })
     }
+}
+
+/// The largest of several figures; `None` if one is missing.
+fn largest(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    values.reduce(|one, two| Some(one?.max(two?))).flatten()
 }

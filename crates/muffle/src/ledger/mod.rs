@@ -61,9 +61,12 @@
 //! ```
 
 mod access;
+mod chain;
 mod file;
+mod head;
 mod purpose;
 
 pub use access::{Access, Receipt};
 pub use file::{Entry, Ledger};
+pub use head::Head;
 pub use purpose::Purpose;

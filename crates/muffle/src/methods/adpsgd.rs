@@ -139,6 +139,7 @@ mod tests {
             targets: TargetShape::Classes(2),
             records: 1000,
             visibility: Visibility::Public,
+            split_by_hash: false,
         };
         Plan::new(Recipe::parse("test", text, &settings).unwrap(), &data)
     }

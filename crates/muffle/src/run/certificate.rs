@@ -1,5 +1,6 @@
 //! The certificate: what a run spent, by which argument, and what the figure leaves out.
 
+use super::binding::Binding;
 use super::clock;
 use super::terms::Terms;
 use crate::error::{Error, Result};
@@ -20,6 +21,10 @@ const NOT_COVERED: [&str; 4] = [
     "records of one person in several rows: the unit is one record",
 ];
 
+/// What is outside of them beside an audit.
+const AUDIT_NOT_COVERED: &str = "the audit: its numbers of canaries and right guesses are computed from private records and coins \
+                                 without noise, so they are for the holder of the records";
+
 /// The assumption behind no epsilon at all.
 const NO_PROOF: &str = "no accountant proves a finite epsilon";
 
@@ -31,7 +36,22 @@ const FILTER_ASSUMPTION: &str =
     "noise and length may depend on earlier releases; the budget was fixed in advance.";
 
 /// What to tell whoever reads a certificate of a run with a seed.
-pub const REPRODUCIBLE: &str = "reproducible: the noise is known to whoever knows the seed";
+pub const REPRODUCIBLE: &str = "reproducible: the noise is known to whoever knows the seed, so no epsilon is proved; it holds if the \
+                                seed is secret and was drawn at random";
+
+/// The assumption behind no epsilon of a run with a seed.
+const SEEDED: &str = "none is proved: the noise follows from the seed beside it";
+
+/// What has to hold for the figure beside it.
+const IF_SECRET: &str = "the seed is secret and was drawn at random.";
+
+/// What has to hold for the figure of an interrupted run.
+const INTERRUPTED: &str =
+    "whoever stopped the run may have seen its accuracies, so this is the price of all that was planned.";
+
+/// What has to hold for the price of the steps that were taken.
+const STOPPED_BLINDLY: &str =
+    "the run was stopped by a rule that did not look at the records or at anything computed from them.";
 
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +74,33 @@ pub struct Proved {
     pub accountant: String,
     /// What has to hold.
     pub assumption: String,
+}
+
+impl Proved {
+    fn none(delta: f64, assumption: &str) -> Proved {
+        Proved { epsilon: None, delta, accountant: "none".to_string(), assumption: assumption.to_string() }
+    }
+
+    /// The best price of events, if there is a finite one.
+    fn best(quotes: &Quotes, delta: f64) -> Proved {
+        match quotes.best() {
+            Some(quote) => Proved {
+                epsilon: Some(quote.price.epsilon),
+                delta,
+                accountant: quote.accountant.name().to_string(),
+                assumption: quote.accountant.assumption().to_string(),
+            },
+            None => Proved::none(delta, NO_PROOF),
+        }
+    }
+
+    /// With one more condition.
+    fn provided(mut self, condition: &str) -> Proved {
+        if self.epsilon.is_some() {
+            self.assumption = format!("{} {condition}", self.assumption);
+        }
+        self
+    }
 }
 
 /// What the guesses were worth.
@@ -101,8 +148,14 @@ pub struct Certificate {
     pub mode: Mode,
     /// What a paper says without a proof that holds.
     pub claimed: Option<f64>,
-    /// What the ledger proves.
+    /// What the ledger proves; of an interrupted run, what all that was planned would cost.
     pub proved: Proved,
+    /// What it would prove of a run with a seed if that were secret and had been drawn at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proved_if_seed_is_secret: Option<Proved>,
+    /// What the steps of an interrupted run cost if it was stopped without a look at the records or at its accuracies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proved_if_stopped_without_looking: Option<Proved>,
     /// A lower bound by an attack.
     pub measured: Option<f64>,
     /// The attack behind it.
@@ -132,38 +185,55 @@ pub struct Certificate {
     pub warning: Option<String>,
     /// What the figures leave out.
     pub not_covered: Vec<String>,
-    /// Everything that was spent: `muffle account --events` prices it.
+    /// What is paid for: `muffle account --events` gives it the price that stands here. For a run whose noise follows what it
+    /// released, the budget that its filter keeps to; for an interrupted one, everything that was planned.
     pub events: Event,
+    /// What all this is about: recipe, ledger and files, by their digests.
+    pub binding: Binding,
+}
+
+/// How a run ended, and what it leaves.
+pub struct End {
+    /// Steps taken.
+    pub steps: u64,
+    /// Whether it came to its end.
+    pub status: Status,
+    /// What was planned and is not paid for yet.
+    pub rest: Event,
+    /// What an attack showed.
+    pub audit: Option<CanaryMeasurement>,
+    /// What the certificate is about.
+    pub binding: Binding,
 }
 
 impl Certificate {
     /// Prices what was spent, beside what was measured.
-    pub fn new(
-        terms: &Terms,
-        ledger: &Ledger,
-        steps: u64,
-        status: Status,
-        audit: Option<CanaryMeasurement>,
-    ) -> Certificate {
+    ///
+    /// # Guarantee
+    /// A figure under `proved` holds whatever the run did on the way: noise that followed earlier releases has the price of its
+    /// budget (R7), a run that somebody stopped that of its plan, and one whose seed lies beside it none.
+    pub fn new(terms: &Terms, ledger: &Ledger, end: End) -> Certificate {
         let Terms { ref recipe, adjacency, .. } = *terms;
-        let spent = ledger.total();
-        // What follows from earlier releases has the price of its budget, not that of the noise it happened to take (R7).
+        let End { steps, status, rest, audit, binding } = end;
+        let (spent, delta) = (ledger.total(), recipe.delta);
         let filtered = recipe.epsilon.filter(|_| terms.filter_order.is_some());
-        let budget = filtered.map(|epsilon| Event::ApproximateDp { epsilon, delta: recipe.delta });
-        let (proved, epsilon) = match filtered {
-            Some(epsilon) => (Some((epsilon, FILTER, FILTER_ASSUMPTION)), BTreeMap::new()),
-            None => {
-                let quotes = Quotes::ask(&spent, adjacency, recipe.delta);
-                let proved = quotes.best().map(|quote| {
-                    (quote.price.epsilon, quote.accountant.name(), quote.accountant.assumption())
-                });
-                (proved, quotes.by_name().collect())
-            }
+        let events = terms.budget().unwrap_or_else(|| followed_by(spent.clone(), rest));
+        let quotes = Quotes::ask(&events, adjacency, delta);
+        let (figure, epsilon) = match filtered {
+            Some(epsilon) => (filter_figure(epsilon, delta), BTreeMap::new()),
+            None if terms.claimed.is_some() => (Proved::none(delta, NO_PROOF), quotes.by_name().collect()),
+            None => (Proved::best(&quotes, delta), quotes.by_name().collect()),
         };
-        let (accountant, assumption) = proved.map_or(("none", NO_PROOF), |(_, name, why)| (name, why));
-        let reproducible = recipe.seed.is_some();
+        let (interrupted, reproducible) = (status == Status::Interrupted, recipe.seed.is_some());
+        let blind = (interrupted && !reproducible && filtered.is_none() && terms.claimed.is_none())
+            .then(|| Proved::best(&Quotes::ask(&spent, adjacency, delta), delta).provided(STOPPED_BLINDLY));
+        let figure = if interrupted { figure.provided(INTERRUPTED) } else { figure };
+        let (proved, if_secret) = match reproducible && figure.epsilon.is_some() {
+            true => (Proved::none(delta, SEEDED), Some(figure.provided(IF_SECRET))),
+            false => (figure, None),
+        };
         Certificate {
-            format: 1,
+            format: 2,
             muffle: env!("CARGO_PKG_VERSION").to_string(),
             created: clock::now(),
             status,
@@ -171,27 +241,38 @@ impl Certificate {
             method: terms.method.to_string(),
             mode: terms.mode,
             claimed: terms.claimed,
-            proved: Proved {
-                epsilon: proved.map(|(epsilon, ..)| epsilon),
-                delta: recipe.delta,
-                accountant: accountant.to_string(),
-                assumption: assumption.to_string(),
-            },
+            proved,
+            proved_if_seed_is_secret: if_secret,
+            proved_if_stopped_without_looking: blind.filter(|blind| blind.epsilon.is_some()),
             measured: audit.map(|audit| audit.epsilon),
             audit,
             adjacency,
-            delta: recipe.delta,
+            delta,
             epsilon,
-            attacker: best_attacks(budget.as_ref().unwrap_or(&spent), adjacency, &[0.001, 0.01, 0.1])
-                .unwrap_or_default(),
+            attacker: best_attacks(&events, adjacency, &[0.001, 0.01, 0.1]).unwrap_or_default(),
             steps,
             training: terms.training.clone(),
             preparations: preparations(terms, ledger),
             reproducible,
             warning: reproducible.then(|| REPRODUCIBLE.to_string()),
-            not_covered: NOT_COVERED.map(String::from).to_vec(),
-            events: spent,
+            not_covered: NOT_COVERED
+                .into_iter()
+                .chain(audit.map(|_| AUDIT_NOT_COVERED))
+                .map(String::from)
+                .collect(),
+            events,
+            binding,
         }
+    }
+
+    /// The epsilon to show: the proved one, or that of a run with a seed on the condition that the seed is secret.
+    pub fn conditional_epsilon(&self) -> Option<f64> {
+        self.proved.epsilon.or(self.epsilon_if_seed_is_secret())
+    }
+
+    /// The epsilon of a run with a seed, if the seed is secret and was drawn at random.
+    pub fn epsilon_if_seed_is_secret(&self) -> Option<f64> {
+        self.proved_if_seed_is_secret.as_ref().and_then(|proved| proved.epsilon)
     }
 
     /// Reads it from its file.
@@ -209,6 +290,23 @@ impl Certificate {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a certificate has a form in JSON") + "\n"
     }
+}
+
+/// One after the other, without compositions inside of compositions.
+fn followed_by(mut first: Event, then: Event) -> Event {
+    match then {
+        Event::Compose { events } => events.into_iter().fold(first, followed_by),
+        event => {
+            first.append(event);
+            first
+        }
+    }
+}
+
+/// What a filter guarantees.
+fn filter_figure(epsilon: f64, delta: f64) -> Proved {
+    let (accountant, assumption) = (FILTER.to_string(), FILTER_ASSUMPTION.to_string());
+    Proved { epsilon: Some(epsilon), delta, accountant, assumption }
 }
 
 fn preparations(terms: &Terms, ledger: &Ledger) -> Vec<Preparation> {

@@ -1,6 +1,9 @@
 //! The state of training on disk: whole and checked, or not there.
 
+use super::seal;
+use crate::digest::hexadecimal;
 use crate::error::{Error, Result};
+use crate::ledger::Head;
 use crate::{State, atomic_file};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
@@ -10,19 +13,32 @@ use std::path::{Path, PathBuf};
 /// Checkpoints that are kept: the newest, and one to fall back on.
 const KEPT: usize = 2;
 
-/// Saves the state after `step` steps and removes older ones.
-pub fn save(folder: &Path, step: u64, state: &State) -> Result<()> {
+/// What a run can be continued from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Steps that led to it.
+    pub step: u64,
+    /// The state after them.
+    pub state: State,
+    /// The ledger that paid for them.
+    pub head: Head,
+}
+
+/// Saves a state and removes older ones.
+pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
+    let Checkpoint { step, state, head } = checkpoint;
     let path = folder.join(format!("step-{step:010}.safetensors"));
     let bytes: Vec<(&String, Vec<u8>)> = state
         .iter()
         .map(|(name, values)| (name, values.iter().flat_map(|value| value.to_le_bytes()).collect()))
         .collect();
-    let digest = digest(step, bytes.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])));
+    let digest = digest(*step, head, bytes.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])));
     let views = bytes.iter().map(|(name, bytes)| {
         let view = TensorView::new(Dtype::F32, vec![bytes.len() / size_of::<f32>()], bytes);
         (name.as_str(), view.expect("four bytes for every value"))
     });
-    let metadata = HashMap::from([("step".to_string(), step.to_string()), ("sha256".to_string(), digest)]);
+    let own = [("step".to_string(), step.to_string()), ("sha256".to_string(), digest)];
+    let metadata = HashMap::from_iter(own.into_iter().chain([seal::entry(head)]));
     let file = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::file(&path, error))?;
     atomic_file::write(&path, &file).map_err(|error| {
         Error::file(&path, format!("the checkpoint cannot be written: {error}; make room, then resume"))
@@ -33,8 +49,8 @@ pub fn save(folder: &Path, step: u64, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// The newest state, with the number of steps that led to it; `None` before the first.
-pub fn load_newest(folder: &Path) -> Result<Option<(u64, State)>> {
+/// The newest state; `None` before the first.
+pub fn load_newest(folder: &Path) -> Result<Option<Checkpoint>> {
     let paths = list(folder)?;
     let Some(path) = paths.last() else { return Ok(None) };
     let fallback = match paths.len() {
@@ -55,16 +71,18 @@ pub fn load_newest(folder: &Path) -> Result<Option<(u64, State)>> {
         entries.and_then(|entries| entries.get(key)).ok_or_else(|| damaged(format!("it has no `{key}`")))
     };
     let step = entry("step")?.parse().map_err(|_| damaged("its step is no number".to_string()))?;
+    let head = seal::head_of(path, &bytes)?;
     let mut views = tensors.tensors();
     views.sort_by(|left, right| left.0.cmp(&right.0));
-    if *entry("sha256")? != digest(step, views.iter().map(|(name, view)| (name.as_str(), view.data()))) {
+    let found = digest(step, &head, views.iter().map(|(name, view)| (name.as_str(), view.data())));
+    if *entry("sha256")? != found {
         return Err(damaged("its content is not what was written".to_string()));
     }
     let values = |view: &TensorView| {
         view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     };
     let state = views.iter().map(|(name, view)| (name.clone(), values(view))).collect();
-    Ok(Some((step, state)))
+    Ok(Some(Checkpoint { step, state, head }))
 }
 
 /// The checkpoints of a folder, oldest first.
@@ -81,25 +99,31 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// A checksum of names, lengths and values.
-fn digest<'a>(step: u64, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+/// A checksum of everything: names, lengths, values, and the place in the ledger.
+fn digest<'a>(step: u64, head: &Head, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut hash = Sha256::new();
     hash.update(step.to_le_bytes());
+    hash.update(head.lines.to_le_bytes());
+    hash.update(&head.sha256);
     for (name, bytes) in tensors {
         hash.update((name.len() as u64).to_le_bytes());
         hash.update(name);
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn state(value: f32) -> State {
-        State::from([("parameters".to_string(), vec![value; 7]), ("optimizer.sum".to_string(), vec![])])
+    fn checkpoint(step: u64) -> Checkpoint {
+        let state = State::from([
+            ("parameters".to_string(), vec![step as f32; 7]),
+            ("optimizer.sum".to_string(), vec![]),
+        ]);
+        Checkpoint { step, state, head: Head { lines: step / 2, sha256: format!("{step:064}") } }
     }
 
     #[test]
@@ -107,9 +131,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(load_newest(folder.path()).unwrap(), None);
         for step in [5, 10, 1000] {
-            save(folder.path(), step, &state(step as f32)).unwrap();
+            save(folder.path(), &checkpoint(step)).unwrap();
         }
-        assert_eq!(load_newest(folder.path()).unwrap(), Some((1000, state(1000.0))));
+        assert_eq!(load_newest(folder.path()).unwrap(), Some(checkpoint(1000)));
         assert_eq!(list(folder.path()).unwrap().len(), KEPT);
     }
 
@@ -117,17 +141,17 @@ mod tests {
     #[test]
     fn damage_is_noticed_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        save(folder.path(), 5, &state(1.0)).unwrap();
-        save(folder.path(), 6, &state(2.0)).unwrap();
+        save(folder.path(), &checkpoint(5)).unwrap();
+        save(folder.path(), &checkpoint(6)).unwrap();
         let newest = list(folder.path()).unwrap().pop().unwrap();
         let whole = std::fs::read(&newest).unwrap();
         for place in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[place] ^= 0x10;
             std::fs::write(&newest, &bytes).unwrap();
-            if let Ok(Some((step, loaded))) = load_newest(folder.path()) {
+            if let Ok(Some(loaded)) = load_newest(folder.path()) {
                 // Blanks that pad the header mean nothing.
-                assert_eq!((step, loaded), (6, state(2.0)), "byte {place}");
+                assert_eq!(loaded, checkpoint(6), "byte {place}");
             }
             std::fs::write(&newest, &whole[..place]).unwrap();
             let message = load_newest(folder.path()).unwrap_err().to_string();

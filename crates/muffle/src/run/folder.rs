@@ -36,7 +36,7 @@ impl RunFolder {
 
     /// The folder of a run that was interrupted.
     pub fn open(path: &Path) -> Result<RunFolder> {
-        if !path.join("recipe.toml").is_file() {
+        if !recipe_path(path).is_file() {
             return Err(Error::file(path, NO_RUN));
         }
         Ok(RunFolder { path: path.to_path_buf(), _lock: lock(path)? })
@@ -49,12 +49,12 @@ impl RunFolder {
 
     /// The recipe with every question answered.
     pub fn recipe_path(&self) -> PathBuf {
-        self.path.join("recipe.toml")
+        recipe_path(&self.path)
     }
 
     /// What was spent.
     pub fn ledger(&self) -> PathBuf {
-        self.path.join("ledger.jsonl")
+        ledger_path(&self.path)
     }
 
     /// Measurements on the way.
@@ -69,7 +69,7 @@ impl RunFolder {
 
     /// The certificate.
     pub fn certificate(&self) -> PathBuf {
-        self.path.join("privacy.json")
+        certificate_path(&self.path)
     }
 
     /// Writes a file of the run, whole or not at all.
@@ -81,14 +81,29 @@ impl RunFolder {
 
 const CHECKPOINTS: &str = "checkpoints";
 
-/// Two processes in one folder would spend without knowing of each other.
-fn lock(path: &Path) -> Result<File> {
+/// The recipe of the run in a folder.
+pub(super) fn recipe_path(folder: &Path) -> PathBuf {
+    folder.join("recipe.toml")
+}
+
+/// What was spent by the run in a folder.
+pub(super) fn ledger_path(folder: &Path) -> PathBuf {
+    folder.join("ledger.jsonl")
+}
+
+/// The certificate of the run in a folder.
+pub(super) fn certificate_path(folder: &Path) -> PathBuf {
+    folder.join("privacy.json")
+}
+
+/// Two processes in one folder would spend without knowing of each other. Held as long as the file lives.
+pub(crate) fn lock(path: &Path) -> Result<File> {
     let file = path.join("lock");
     let lock = File::create(&file).map_err(|error| Error::file(&file, error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => {
-            Err(Error::file(path, "another process is training in this folder; wait for it, or stop it"))
+            Err(Error::file(path, "another process is at work in this folder; wait for it, or stop it"))
         }
         Err(TryLockError::Error(error)) => Err(Error::file(&file, error)),
     }

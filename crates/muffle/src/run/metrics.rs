@@ -3,6 +3,7 @@
 use super::trainer::Measurements;
 use crate::atomic_file;
 use crate::error::{Error, Result};
+use crate::ledger::Head;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -13,15 +14,20 @@ use std::path::Path;
 pub struct Metric {
     /// Steps taken.
     pub step: u64,
-    /// Spent so far; `null` without privacy.
+    /// Spent so far; `null` without privacy, and where the noise follows from a seed.
     pub epsilon: Option<f64>,
+    /// The same if the seed is secret and was drawn at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_if_seed_is_secret: Option<f64>,
     /// What the trainer measured.
     #[serde(flatten)]
     pub measured: Measurements,
     /// Of this process so far.
     pub seconds: f64,
-    /// Records a second of this process so far.
+    /// Records a second of this process so far, by the expected number in a step.
     pub examples_per_s: f64,
+    /// The ledger that paid for what was measured.
+    pub ledger: Head,
 }
 
 /// Appends a measurement.
@@ -58,7 +64,15 @@ mod tests {
         rewind(&path, 3).unwrap();
         for step in 1..6 {
             let measured = Measurements::default().with("epoch", 0.1);
-            let metric = Metric { step, epsilon: None, measured, seconds: 1.0, examples_per_s: 2.0 };
+            let metric = Metric {
+                step,
+                epsilon: None,
+                epsilon_if_seed_is_secret: None,
+                measured,
+                seconds: 1.0,
+                examples_per_s: 2.0,
+                ledger: Head { lines: step, sha256: String::new() },
+            };
             append(&path, &metric).unwrap();
         }
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"step\":6,").unwrap();

@@ -4,6 +4,7 @@
 //! pays, on disk, and hands over a [receipt](crate::ledger::Receipt); the trainer does it.
 
 mod affordable;
+mod binding;
 mod certificate;
 pub mod checkpoint;
 pub mod clock;
@@ -13,15 +14,18 @@ pub mod metrics;
 mod purse;
 mod recipe;
 mod runner;
+mod seal;
 mod subset;
 mod terms;
 mod trainer;
 
-pub use certificate::{CanaryMeasurement, Certificate, Preparation, Proved, REPRODUCIBLE, Status};
-pub(crate) use folder::NO_RUN;
+pub use binding::{Binding, MODEL_FILE, read_ledger, verify};
+pub use certificate::{CanaryMeasurement, Certificate, End, Preparation, Proved, REPRODUCIBLE, Status};
 pub use folder::RunFolder;
+pub(crate) use folder::{NO_RUN, lock};
 pub use purse::{Paid, Purse};
 pub use recipe::{Parts, RunRecipe, USUAL_KIND};
 pub use runner::{Progress, Summary, complete};
+pub use seal::write_sealed;
 pub use terms::Terms;
 pub use trainer::{Measurements, Trainer, Work};

@@ -1,8 +1,9 @@
 //! A run: accesses that are paid for before they are made, with everything needed to continue after any interruption.
 
 use super::affordable::affordable;
-use super::certificate::{Certificate, Status};
-use super::checkpoint;
+use super::binding::{Binding, check_rest, read_recipe};
+use super::certificate::{CanaryMeasurement, Certificate, End, Status};
+use super::checkpoint::{self, Checkpoint};
 use super::folder::RunFolder;
 use super::metrics::{self, Metric};
 use super::purse::Purse;
@@ -10,8 +11,8 @@ use super::terms::Terms;
 use super::trainer::{Measurements, Trainer};
 use crate::error::Result;
 use crate::ledger::Ledger;
-use muffle_accounting::Accountant;
 use muffle_accounting::pld::Pld;
+use muffle_accounting::{Accountant, Event};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,8 @@ pub struct Summary {
 /// # Guarantee
 /// Every access to the training records is in the ledger on disk before it happens. With a seed, steps that are taken
 /// again after an interruption give the same release and are paid once; without one they are taken with new noise and
-/// paid again, and the run ends sooner rather than exceed its epsilon.
+/// paid again, and the run ends sooner rather than exceed its epsilon. Nothing goes on from a state, and no figure is given
+/// beside a file, that rests on more than the ledger holds.
 pub fn complete(
     folder: &RunFolder,
     terms: &Terms,
@@ -73,8 +75,11 @@ pub fn complete(
     stop: &AtomicBool,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Summary> {
-    let ledger = Ledger::open(&folder.ledger(), terms.recipe.seed.is_some())?;
-    if let Some((step, state)) = checkpoint::load_newest(&folder.checkpoints())? {
+    let recipe = read_recipe(folder.path())?;
+    let ledger = Ledger::open(&folder.ledger(), &recipe, terms.recipe.seed.is_some())?;
+    let checkpoint = checkpoint::load_newest(&folder.checkpoints())?;
+    check_rest(folder, &ledger, checkpoint.as_ref())?;
+    if let Some(Checkpoint { step, state, .. }) = checkpoint {
         trainer.restore(&state, step)?;
     }
     metrics::rewind(&folder.metrics(), trainer.step())?;
@@ -194,12 +199,16 @@ impl<'a> Run<'a> {
         let measured = self.trainer.measure()?;
         self.tested += clock.elapsed();
         self.progress.measured = Some(measured.clone());
+        let epsilon = Some(self.progress.epsilon).filter(|epsilon| epsilon.is_finite());
+        let seeded = self.terms.recipe.seed.is_some();
         metrics::append(
             &self.folder.metrics(),
             &Metric {
                 step: self.trainer.step(),
-                epsilon: Some(self.progress.epsilon).filter(|epsilon| epsilon.is_finite()),
+                epsilon: epsilon.filter(|_| !seeded),
+                epsilon_if_seed_is_secret: epsilon.filter(|_| seeded),
                 measured,
+                ledger: self.purse.ledger.head(),
                 seconds: self.begun.elapsed().as_secs_f64(),
                 examples_per_s: self.examples_per_s(),
             },
@@ -208,11 +217,35 @@ impl<'a> Run<'a> {
 
     fn examples_per_s(&self) -> f64 {
         let training = self.begun.elapsed().saturating_sub(self.tested);
-        self.trainer.work().drawn as f64 / training.as_secs_f64().max(1e-9)
+        self.trainer.work().expected as f64 / training.as_secs_f64().max(1e-9)
     }
 
     fn save(&self) -> Result<()> {
-        checkpoint::save(&self.folder.checkpoints(), self.trainer.step(), &self.trainer.state())
+        let (step, state, head) = (self.trainer.step(), self.trainer.state(), self.purse.ledger.head());
+        checkpoint::save(&self.folder.checkpoints(), &Checkpoint { step, state, head })
+    }
+
+    /// What was planned and is not paid for yet.
+    fn rest(&self) -> Event {
+        match self.terms.claimed {
+            Some(_) => Event::compose([]),
+            None => self.trainer.cost(self.last - self.trainer.step()),
+        }
+    }
+
+    /// Writes the certificate of a run that has left files of these names.
+    fn certify(
+        &self,
+        status: Status,
+        audit: Option<CanaryMeasurement>,
+        names: &[String],
+    ) -> Result<Certificate> {
+        let (path, ledger) = (self.folder.path(), &self.purse.ledger);
+        let binding = Binding::new(path, &read_recipe(path)?, ledger.head(), names)?;
+        let end = End { steps: self.trainer.step(), status, rest: self.rest(), audit, binding };
+        let certificate = Certificate::new(self.terms, ledger, end);
+        self.folder.write("privacy.json", certificate.to_json())?;
+        Ok(certificate)
     }
 
     /// Saves what there is: the state, the certificate, and the results if no step is left.
@@ -221,13 +254,13 @@ impl<'a> Run<'a> {
         let steps = self.trainer.step();
         let finished = steps >= self.last;
         self.save()?;
-        let status = if finished { Status::Finished } else { Status::Interrupted };
         let audit = if finished { self.trainer.audit()? } else { None };
-        let certificate = Certificate::new(self.terms, &self.purse.ledger, steps, status, audit);
+        // What an older certificate is about may be about to change; and if the files cannot be left, this is the price.
+        let mut certificate = self.certify(Status::Interrupted, None, &[])?;
         if finished {
-            self.trainer.leave_files(self.folder.path())?;
+            let names = self.trainer.leave_files(self.folder.path(), &self.purse.ledger.head())?;
+            certificate = self.certify(Status::Finished, audit, &names)?;
         }
-        self.folder.write("privacy.json", certificate.to_json())?;
         if finished && steps > self.first && !self.progress.evaluated {
             // A filter ends a run where no measurement was planned.
             self.measure()?;

@@ -3,9 +3,9 @@
 use super::recipe::RunRecipe;
 use crate::error::Result;
 use crate::methods::Mode;
-use muffle_accounting::Adjacency;
 use muffle_accounting::budget::Budget;
 use muffle_accounting::calibrate::Target;
+use muffle_accounting::{Adjacency, Event};
 use serde_json::{Map, Value};
 
 /// The terms of a run: its part of the recipe with every question answered, and what the certificate says of the training.
@@ -36,6 +36,15 @@ impl Terms {
     pub fn filter(&self) -> Result<Option<Budget>> {
         let (Some(order), Some(target)) = (self.filter_order, self.target()) else { return Ok(None) };
         Ok(Some(Budget::adaptive(target, order)?))
+    }
+
+    /// The price of a run with a [filter](Terms::filter), whatever noise it happened to take; `None` for all others.
+    ///
+    /// # Guarantee
+    /// Prices of noise that was chosen on the way do not compose like those of noise that was fixed in advance (R7).
+    pub fn budget(&self) -> Option<Event> {
+        let epsilon = self.recipe.epsilon.filter(|_| self.filter_order.is_some());
+        epsilon.map(|epsilon| Event::ApproximateDp { epsilon, delta: self.recipe.delta })
     }
 
     /// The privacy that must not be exceeded, if there is a limit.

@@ -3,7 +3,7 @@
 use super::certificate::CanaryMeasurement;
 use crate::State;
 use crate::error::Result;
-use crate::ledger::{Access, Receipt};
+use crate::ledger::{Access, Head, Receipt};
 use muffle_accounting::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,16 +46,17 @@ pub trait Trainer {
     /// Continues from a saved state after `step` steps.
     fn restore(&mut self, state: &State, step: u64) -> Result<()>;
 
-    /// Writes the files that a finished run leaves, each whole or not at all.
-    fn leave_files(&self, folder: &Path) -> Result<()>;
+    /// Writes the files that a finished run leaves, each whole or not at all, and returns their names. Files of tensors name the
+    /// ledger they rest on ([`write_sealed`](super::write_sealed)).
+    fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>>;
 }
 
-/// What was done in one process. **Not private**: for the screen of whoever holds the records.
+/// What was done in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Records that were drawn.
-    pub drawn: u64,
-    /// Contributions left out because they were not finite.
+    /// Records that were expected in the steps taken: how many there were is private.
+    pub expected: u64,
+    /// Contributions left out because they were not finite. **Not private**: for the screen of whoever holds the records.
     pub excluded: u64,
 }
 

@@ -10,7 +10,7 @@ use crate::mechanism::{BoundedVector, Mechanism};
 use crate::methods::Mode;
 use crate::noise::{self, Key, Purpose, Stream, Uniform};
 use crate::records::PrivateRecords;
-use crate::run::{Certificate, Purse, Status, Trainer};
+use crate::run::{Binding, Certificate, End, Purse, Status, Trainer, lock};
 use crate::sampler::SamplerChoice;
 use crate::train::validation::hold_out;
 use crate::train::{DataShape, Evaluator, GradientTrainer, ModelChoice, Plan, Recipe, TargetShape};
@@ -27,6 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A count of held-out records that a candidate classifies correctly.
 const REWARD: ledger::Purpose = ledger::Purpose::with_noise("validation", noise::Purpose::ValidationNoise);
+
+/// Name of the file of the network that was found.
+const MODEL: &str = "model.toml";
 
 /// How a search goes.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +67,7 @@ pub struct Found {
 }
 
 /// Trains candidates privately, one change of the best cell so far after the other, and keeps the best by noisy counts of
-/// held-out records. Writes `model.toml`, `ledger.jsonl` and `privacy.json`.
+/// held-out records. Writes `search.toml`, `model.toml`, `ledger.jsonl` and `privacy.json`.
 ///
 /// The recipe says how a candidate is trained; its epsilon is for the whole search. `stop` ends the search after a candidate.
 ///
@@ -87,11 +90,17 @@ pub fn search(
     let file = |name: &str| folder.join(name);
     let plans = Plans::new(recipe, settings, dataset)?;
     std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, error))?;
-    // Nothing of a search is repeated: whatever happens is paid for.
-    let mut purse = Purse::new(Ledger::open(&file("ledger.jsonl"), false)?, None)?;
-    if !purse.ledger.entries().is_empty() {
+    let _lock = lock(folder)?;
+    if file("ledger.jsonl").exists() {
         return Err(Error::file(folder, "there is a search already; choose another folder"));
     }
+    let write = |name: &str, text: &str| {
+        atomic_file::write(&file(name), text).map_err(|error| Error::file(&file(name), error))
+    };
+    let described = format!("# {settings:?}\n{}", plans.recipe.to_toml());
+    write("search.toml", &described)?;
+    // Nothing of a search is repeated: whatever happens is paid for.
+    let mut purse = Purse::new(Ledger::open(&file("ledger.jsonl"), &described, false)?, None)?;
     let (training, held_out) = hold_out(&dataset.train(), settings.share);
     let all = dataset.train().split();
     let parts = dataset.with_splits(all.select(&training), all.select(&held_out))?;
@@ -133,11 +142,12 @@ pub fn search(
     let (cell, accuracy) = best.expect("there is at least one candidate");
     let status = if tried == settings.candidates { Status::Finished } else { Status::Interrupted };
     let plan = plans.of(&cell)?;
-    let certificate = Certificate::new(&plan.terms(), &purse.ledger, tried * plan.steps, status, None);
-    for (name, text) in [("model.toml", plan.description.to_toml()), ("privacy.json", certificate.to_json())]
-    {
-        atomic_file::write(&file(name), text).map_err(|error| Error::file(&file(name), error))?;
-    }
+    write(MODEL, &plan.description.to_toml())?;
+    let binding = Binding::new(folder, &described, purse.ledger.head(), &[MODEL.to_string()])?;
+    let rest = settings.cost(plan.total_cost()?, settings.candidates - tried);
+    let end = End { steps: tried * plan.steps, status, rest, audit: None, binding };
+    let certificate = Certificate::new(&plan.terms(), &purse.ledger, end);
+    write("privacy.json", &certificate.to_json())?;
     Ok(Found { model: plan.description, accuracy, certificate })
 }
 
@@ -145,6 +155,14 @@ impl Settings {
     /// What one judgement costs.
     fn reward(&self) -> Event {
         Event::laplace(1.0 / self.reward_epsilon)
+    }
+
+    /// What so many candidates cost, each of which costs this to train.
+    fn cost(&self, single: Event, candidates: u64) -> Event {
+        match candidates {
+            0 => Event::compose([]),
+            _ => Event::compose([single, self.reward()].map(|event| event.repeated(candidates))),
+        }
     }
 
     fn check(&self, recipe: &Recipe) -> Result<()> {
@@ -209,11 +227,7 @@ impl Plans {
             Some((plans.records as f64 * (1.0 - settings.share)).round().max(1.0) as u64);
         let plan = plans.of(&any)?;
         let single = plan.total_cost()?;
-        let total = |noise: f64| {
-            let mut total = single.with_noise_scaled(noise).repeated(settings.candidates);
-            total.append(settings.reward().repeated(settings.candidates));
-            total
-        };
+        let total = |noise: f64| settings.cost(single.with_noise_scaled(noise), settings.candidates);
         let target = Target { epsilon, delta: plans.recipe.run.delta, adjacency: plan.adjacency };
         let found = calibrate::noise_multiplier(&Pld, &target, total)?;
         plans.recipe.training.noise_multiplier = Some(found.value);

@@ -1,19 +1,21 @@
 //! Records planted in the training data to measure what a run gives away.
 
 use super::evaluation::Evaluator;
+use super::validation::content_hash;
 use crate::bounds::{OneRun, needed_guesses};
-use crate::data::{Dataset, Split};
-use crate::error::Result;
-use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::data::{Dataset, Split, View};
+use crate::error::{Error, Result};
 use crate::run::CanaryMeasurement;
 use muffle_accounting::Adjacency;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 
 /// How many canaries, and what is done with them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CanaryChoice {
-    /// Records that become canaries.
+    /// Records that are expected to become canaries: each does with this probability over the public number of records.
     pub canaries: u64,
     /// Coins that are guessed: half of them heads, half tails. Fixed before anything is seen.
     pub guesses: u64,
@@ -32,7 +34,7 @@ impl CanaryChoice {
     /// Refuses what could show nothing.
     pub(super) fn check(
         &self,
-        records: usize,
+        records: u64,
         adjacency: Adjacency,
         components: bool,
     ) -> std::result::Result<(), String> {
@@ -54,7 +56,7 @@ impl CanaryChoice {
                 self.canaries, self.guesses
             ));
         }
-        if self.canaries > records as u64 / 2 {
+        if self.canaries > records / 2 {
             return Err(format!(
                 "audit.canaries = {} is more than half of the {records} records; plant fewer",
                 self.canaries
@@ -83,8 +85,10 @@ impl CanaryChoice {
 /// model that gets them right has learned them by heart.
 ///
 /// # Guarantee
-/// A canary is a record like any other: it is sampled, clipped and noised as they are, so planting changes no sensitivity.
-/// The bound that is measured is a statistic of the coins and of these records; it is for their holder.
+/// Whether a record is a canary, which label it has then, and whether it is there are coins of that record alone: one record
+/// more or less changes nothing for the others, so that what is proved of the planted set holds for the records as they were. A
+/// canary is sampled, clipped and noised like any other record, so planting changes no sensitivity. The bound that is measured
+/// is a statistic of the coins and of these records, outside every guarantee; it is for their holder.
 pub struct Canaries {
     training: Dataset,
     /// The canaries alone, in and out, with their wrong labels.
@@ -94,25 +98,30 @@ pub struct Canaries {
 }
 
 impl Canaries {
-    /// Plants canaries by the choice's seed: the same again after an interruption.
-    pub fn plant(dataset: &Dataset, choice: CanaryChoice) -> Result<Canaries> {
+    /// Plants canaries by the choice's seed, the same again after an interruption; `records` is the public number of records.
+    pub fn plant(dataset: &Dataset, choice: CanaryChoice, records: u64) -> Result<Canaries> {
         let split = dataset.train().split();
-        let mut uniform = Uniform::new(&Key::from_seed(choice.seed), Stream::new(Purpose::Audit, 0));
-        let mut order: Vec<usize> = (0..split.len()).collect();
-        uniform.shuffle(&mut order);
-        let (chosen, others) = order.split_at(choice.canaries as usize);
-        let mut others = others.to_vec();
-        // Which records are left is no news; in which order they stand would be.
-        others.sort_unstable();
-        let classes = dataset.classes().len();
-        let mut mislabelled = |record: &usize| {
-            ((*record, uniform.wrong_class(split.labels()[*record], classes)), uniform.chance(0.5))
-        };
-        let (canaries, present): (Vec<(usize, u32)>, Vec<bool>) = chosen.iter().map(&mut mislabelled).unzip();
-        let honest = others.into_iter().map(|record| (record, split.labels()[record]));
-        let planted =
-            canaries.iter().zip(&present).filter(|(_, present)| **present).map(|(canary, _)| *canary);
-        let training: Vec<(usize, u32)> = honest.chain(planted).collect();
+        let coins = Coins { choice, records, classes: dataset.classes().len() };
+        let fates = coins.toss(&dataset.train());
+        let (mut training, mut canaries, mut present) = (Vec::new(), Vec::new(), Vec::new());
+        for (record, fate) in fates.into_iter().enumerate() {
+            let Some(Canary { label, inside }) = fate else {
+                training.push((record, split.labels()[record]));
+                continue;
+            };
+            canaries.push((record, label));
+            present.push(inside);
+            if inside {
+                training.push((record, label));
+            }
+        }
+        if (canaries.len() as u64) < choice.guesses {
+            return Err(Error::Plan(format!(
+                "audit.canaries = {}: coins made canaries of fewer records than the {} that are guessed; plant more, or correct \
+                 records = {records}",
+                choice.canaries, choice.guesses
+            )));
+        }
         let with = |records: &[(usize, u32)], test: Split| {
             let (positions, labels): (Vec<usize>, Vec<u32>) = records.iter().copied().unzip();
             dataset.with_splits(Split::classified(split.select(&positions).records, labels), test)
@@ -149,9 +158,58 @@ impl Canaries {
     ) -> Result<CanaryMeasurement> {
         let losses = evaluator.losses(parameters, &self.planted.train())?;
         let correct = correct_guesses(&losses, &self.present, self.choice.guesses as usize);
-        let CanaryChoice { canaries, guesses, confidence, .. } = self.choice;
+        let CanaryChoice { guesses, confidence, .. } = self.choice;
+        let canaries = self.present.len() as u64;
         let epsilon = OneRun { canaries, guesses, correct }.epsilon(delta, confidence);
         Ok(CanaryMeasurement { canaries, guesses, correct, epsilon, delta, confidence })
+    }
+}
+
+/// A record with a wrong label.
+struct Canary {
+    label: u32,
+    /// Whether it is trained on.
+    inside: bool,
+}
+
+/// The coins of every record.
+struct Coins {
+    choice: CanaryChoice,
+    /// The public number of records.
+    records: u64,
+    classes: usize,
+}
+
+impl Coins {
+    /// What becomes of every record; `None` if it stays as it is.
+    fn toss(&self, records: &View) -> Vec<Option<Canary>> {
+        // Equal records are told apart by their number, so that their coins are independent.
+        let mut seen: HashMap<[u8; 32], u64> = HashMap::new();
+        let split = records.split();
+        (0..split.len())
+            .map(|record| {
+                let content = content_hash(records, record);
+                let number = seen.entry(content).or_default();
+                *number += 1;
+                self.fate(content, *number, split.labels()[record])
+            })
+            .collect()
+    }
+
+    fn fate(&self, content: [u8; 32], number: u64, label: u32) -> Option<Canary> {
+        let mut hash = Sha256::new();
+        hash.update(b"muffle canary");
+        hash.update(self.choice.seed.to_le_bytes());
+        hash.update(content);
+        hash.update(number.to_le_bytes());
+        let digest = hash.finalize();
+        let word = |place: usize| u64::from_le_bytes(std::array::from_fn(|byte| digest[8 * place + byte]));
+        let chosen = (word(0) as f64) < self.choice.canaries as f64 / self.records as f64 * 2f64.powi(64);
+        chosen.then(|| {
+            let shift = 1 + word(1) % (self.classes as u64 - 1);
+            let label = ((u64::from(label) + shift) % self.classes as u64) as u32;
+            Canary { label, inside: word(2) % 2 == 1 }
+        })
     }
 }
 
@@ -176,10 +234,11 @@ mod tests {
     use crate::data::{Records, Scaling, Visibility};
     use muffle_nn::Shape;
 
-    fn dataset(records: usize) -> Dataset {
+    /// Records of two values each, known by the first of them, from a number up.
+    fn dataset(records: std::ops::Range<u32>) -> Dataset {
         let split = Split::classified(
-            Records::Floats((0..2 * records).map(|value| value as f32).collect()),
-            (0..records as u32).map(|record| record % 3).collect(),
+            Records::Floats(records.clone().flat_map(|record| [record as f32, 0.5]).collect()),
+            records.map(|record| record % 3).collect(),
         );
         let classes = ["a", "b", "c"].map(String::from).to_vec();
         let scaling = Scaling::identity("as they are");
@@ -189,25 +248,48 @@ mod tests {
 
     const CHOICE: CanaryChoice = CanaryChoice { canaries: 40, guesses: 10, confidence: 0.95, seed: 3 };
 
+    /// The records that are trained on, with their labels.
+    fn trained_on(canaries: &Canaries) -> Vec<(u32, u32)> {
+        let training = canaries.training().train().split();
+        let Records::Floats(values) = &training.records else { panic!("values stay what they are") };
+        let records = values.chunks(2).map(|record| record[0] as u32);
+        records.zip(training.labels().iter().copied()).collect()
+    }
+
+    /// 40 of 100 expected: standard deviation 4.9 of their number, and five of them are allowed.
     #[test]
     fn canaries_are_in_or_out_and_have_a_wrong_label() {
-        let (dataset, canaries) = (dataset(100), Canaries::plant(&dataset(100), CHOICE).unwrap());
-        let inside = canaries.present.iter().filter(|present| **present).count();
-        assert!(inside > 5 && inside < 35, "{inside} of 40 by fair coins");
-        let training = canaries.training().train().split();
-        assert_eq!(training.len(), 60 + inside);
-        assert_eq!(canaries.training().test().split(), dataset.test().split());
-        let Records::Floats(values) = &training.records else { panic!("values stay what they are") };
-        // A record is known by its first value; its label was that number over two, modulo three.
-        let wrong = training
-            .labels()
-            .iter()
-            .enumerate()
-            .filter(|(place, label)| (values[2 * place] as u32 / 2) % 3 != **label)
-            .count();
-        assert_eq!(wrong, inside);
-        let again = Canaries::plant(&dataset, CHOICE).unwrap();
-        assert_eq!((&again.present, again.training().train().split()), (&canaries.present, training));
+        let canaries = Canaries::plant(&dataset(0..100), CHOICE, 100).unwrap();
+        let (all, inside) = (canaries.present.len(), canaries.present.iter().filter(|it| **it).count());
+        assert!((16..64).contains(&all), "{all} canaries");
+        assert!(inside > all / 5 && inside < all - all / 5, "{inside} of {all} by fair coins");
+        let training = trained_on(&canaries);
+        assert_eq!(training.len(), 100 - all + inside);
+        assert_eq!(canaries.training().test().split(), dataset(0..100).test().split());
+        assert_eq!(training.iter().filter(|(record, label)| record % 3 != *label).count(), inside);
+        assert_eq!(trained_on(&Canaries::plant(&dataset(0..100), CHOICE, 100).unwrap()), training);
+    }
+
+    /// What is proved of the planted records is to hold for the records as they were.
+    #[test]
+    fn one_record_more_changes_nothing_for_the_others() {
+        let trained_on = |records| trained_on(&Canaries::plant(&dataset(records), CHOICE, 100).unwrap());
+        let mut without_first = trained_on(0..100);
+        without_first.retain(|(record, _)| *record > 0);
+        assert_eq!(without_first, trained_on(1..100));
+        let mut without_last = trained_on(0..100);
+        without_last.retain(|(record, _)| *record < 99);
+        assert_eq!(without_last, trained_on(0..99));
+    }
+
+    /// Equal records have coins of their own.
+    #[test]
+    fn equal_records_are_not_all_in_or_all_out() {
+        let split = Split::classified(Records::Floats(vec![0.5; 200]), vec![1; 100]);
+        let equal = dataset(0..100).with_splits(split.clone(), split).unwrap();
+        let canaries = Canaries::plant(&equal, CHOICE, 100).unwrap();
+        assert!(canaries.present.contains(&true) && canaries.present.contains(&false));
+        assert!(canaries.present.len() < 70);
     }
 
     #[test]

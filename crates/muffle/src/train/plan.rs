@@ -6,6 +6,7 @@ use super::network::{check_shapes, describe};
 use super::pricing::{METHOD, Pricing};
 use super::recipe::Recipe;
 use super::settle::settle;
+use super::validation::ValidationRecords;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -112,6 +113,8 @@ pub struct DataShape {
     pub records: usize,
     /// Whether that number is published.
     pub visibility: Visibility,
+    /// Whether a hash of each record decided which of them are training records.
+    pub split_by_hash: bool,
 }
 
 impl DataShape {
@@ -122,6 +125,7 @@ impl DataShape {
             targets: TargetShape::of(dataset.task()),
             records: dataset.train().split().len(),
             visibility: dataset.visibility(),
+            split_by_hash: dataset.is_split_by_hash(),
         }
     }
 }
@@ -134,6 +138,7 @@ impl Plan {
     pub fn new(mut recipe: Recipe, data: &DataShape) -> Result<Plan> {
         let training = &recipe.training;
         let adjacency = recipe.run.adjacency.unwrap_or(training.sampler.usual_adjacency());
+        check_split(&recipe, data, adjacency)?;
         let records = nominal_records(&recipe, data, adjacency)?;
         check_sizes(&recipe, records)?;
         let input = training.principal_components.map_or(data.input, |pca| Shape::Vector(pca.dimensions));
@@ -145,7 +150,7 @@ impl Plan {
         check_classes(&recipe, method, data.targets)?;
         if let Some(choice) = &training.audit {
             let components = training.principal_components.is_some();
-            choice.check(data.records, adjacency, components).map_err(Error::Plan)?;
+            choice.check(records, adjacency, components).map_err(Error::Plan)?;
         }
         let trained_on = check_held_out(&recipe, adjacency)? * records as f64;
         let sample_rate = training.sampler.sample_rate(training.batch_size as f64 / trained_on);
@@ -309,6 +314,11 @@ impl Plan {
         Ok(self.pricing().run_cost(&*method, &*sampler, self.noise_multiplier, self.steps))
     }
 
+    /// The price of a run whose noise follows what it released: the budget that its filter keeps to (R7).
+    pub fn budget(&self) -> Option<Event> {
+        self.terms().budget()
+    }
+
     /// What steps cost that begin without anything paid.
     pub(super) fn steps_cost(&self, method: &dyn Method, sampler: &dyn Sampler, steps: Range<u64>) -> Event {
         self.pricing().steps_cost(method, sampler, self.noise_multiplier, steps)
@@ -416,6 +426,29 @@ fn nominal_records(recipe: &Recipe, data: &DataShape, adjacency: Adjacency) -> R
                 .to_string(),
         )),
     }
+}
+
+/// Refuses to take for public what a split by hash makes of private records.
+fn check_split(recipe: &Recipe, data: &DataShape, adjacency: Adjacency) -> Result<()> {
+    if !data.split_by_hash || data.visibility == Visibility::Public || !recipe.run.private {
+        return Ok(());
+    }
+    let remedy = "give the test records by `test_path`, or by a `split` column";
+    if adjacency == Adjacency::ReplaceOne {
+        return Err(Error::Plan(format!(
+            "adjacency = \"replace_one\" takes the number of training records as public, but a hash decides which records \
+             these are, and a record that is replaced can change sides: {remedy}, or take sampler = \"poisson\" with \
+             adjacency = \"add_remove\""
+        )));
+    }
+    let records = recipe.training.validation.and_then(|validation| validation.records);
+    if let Some(ValidationRecords::PublicTest {}) = records {
+        return Err(Error::Plan(format!(
+            "validation.records.kind = \"public-test\": the test split is drawn by a hash from the same private table as the \
+             training records, so it is not public: {remedy}, or pay for records = {{ kind = \"held-out\", .. }}"
+        )));
+    }
+    Ok(())
 }
 
 /// The share of the records that is trained on, if the rest can be held out.

@@ -176,7 +176,8 @@ impl Steps {
         let seed = Uniform::new(&self.key, Stream::new(Purpose::Data, step)).bits();
         let noise_multiplier = self.noise_multiplier(step);
         let (view, receipt) = self.training.draw(&mut *self.sampler, receipt);
-        self.work.drawn += muffle_nn::Examples::len(&view) as u64;
+        // The number that was drawn is private; the expected one is not.
+        self.work.expected += plan.recipe.training.batch_size;
         let batch =
             Views::new(view, training.augmentation.augmentation(), seed, 0, training.augmentation.views);
 

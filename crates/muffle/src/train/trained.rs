@@ -5,6 +5,7 @@ use super::recipe::Recipe;
 use crate::data::{Dataset, Search, load};
 use crate::error::{Error, Result};
 use crate::principal_components::Projection;
+use crate::run::{MODEL_FILE, verify};
 use muffle_nn::{ModelDescription, Network, weights};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,19 +28,27 @@ pub struct Trained {
 
 impl Trained {
     /// Opens the folder of a finished run, or a weight file that holds its own description.
+    ///
+    /// # Guarantee
+    /// A folder is [verified](verify): model, ledger and recipe are those that its certificate is about.
     pub fn open(path: &Path) -> Result<Trained> {
+        if path.is_dir() && path.join(MODEL_FILE).exists() {
+            let certificate = verify(path)?;
+            if !certificate.binding.files.contains_key(MODEL_FILE) {
+                return Err(unfinished(path));
+            }
+        }
+        Trained::open_unverified(path)
+    }
+
+    /// The same, whatever became of the folder since: nothing is known of the model's privacy.
+    pub fn open_unverified(path: &Path) -> Result<Trained> {
         let (file, recipe) = match path.is_dir() {
-            true => (path.join("model.safetensors"), Some(Recipe::read(path, &[])?)),
+            true => (path.join(MODEL_FILE), Some(Recipe::read(path, &[])?)),
             false => (path.to_path_buf(), None),
         };
         if path.is_dir() && !file.exists() {
-            return Err(Error::file(
-                path,
-                format!(
-                    "the run is not finished; continue it with `muffle train --resume {}`",
-                    path.display()
-                ),
-            ));
+            return Err(unfinished(path));
         }
         let (description, network, parameters) = weights::open(&file)?;
         let components = path.join(components::FILE);
@@ -73,4 +82,11 @@ impl Trained {
         }
         Ok(dataset)
     }
+}
+
+/// A run that was stopped, maybe after its model was written and before the certificate of that was.
+fn unfinished(path: &Path) -> Error {
+    let reason =
+        format!("the run is not finished; continue it with `muffle train --resume {}`", path.display());
+    Error::file(path, reason)
 }

@@ -8,12 +8,12 @@ use super::steps::Steps;
 use crate::State;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::ledger::{Access, Receipt};
+use crate::ledger::{Access, Head, Receipt};
 use crate::mechanism::Mechanism;
 use crate::noise::Key;
 use crate::principal_components::{self, Projection};
 use crate::records::PrivateRecords;
-use crate::run::{CanaryMeasurement, Measurements, Trainer, Work};
+use crate::run::{CanaryMeasurement, MODEL_FILE, Measurements, Trainer, Work, write_sealed};
 use muffle_accounting::Event;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,8 +32,9 @@ pub struct GradientTrainer {
 impl GradientTrainer {
     /// Before anything is touched.
     pub fn new(plan: &Plan, dataset: &Dataset, key: Key) -> Result<GradientTrainer> {
-        let canaries =
-            plan.recipe.training.audit.map(|choice| Canaries::plant(dataset, choice)).transpose()?;
+        let records = plan.recipe.run.records.unwrap_or_default();
+        let plant = |choice| Canaries::plant(dataset, choice, records);
+        let canaries = plan.recipe.training.audit.map(plant).transpose()?;
         let dataset = Arc::new(canaries.as_ref().map_or(dataset, Canaries::training).clone());
         let plan = Arc::new(plan.clone());
         let mut trainer = GradientTrainer { plan, dataset, key, canaries, components: None, steps: None };
@@ -154,12 +155,16 @@ impl Trainer for GradientTrainer {
         }
     }
 
-    fn leave_files(&self, folder: &Path) -> Result<()> {
+    fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>> {
         let Plan { network, description, .. } = &*self.plan;
+        let mut names = vec![MODEL_FILE.to_string()];
         if let Some(projection) = &self.components {
-            components::save(&folder.join(components::FILE), projection)?;
+            write_sealed(&folder.join(components::FILE), head, |path| components::save(path, projection))?;
+            names.push(components::FILE.to_string());
         }
-        let model = folder.join("model.safetensors");
-        Ok(muffle_nn::weights::save(&model, network, Some(description), self.result())?)
+        write_sealed(&folder.join(MODEL_FILE), head, |path| {
+            Ok(muffle_nn::weights::save(path, network, Some(description), self.result())?)
+        })?;
+        Ok(names)
     }
 }

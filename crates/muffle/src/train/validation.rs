@@ -177,24 +177,28 @@ impl Watch {
 /// Where a record goes is decided by a hash of that record alone. So one record more or less moves no other one, which a rule by
 /// position would; and a record that is there twice is never on both sides.
 pub fn hold_out(records: &View, share: f64) -> (Vec<usize>, Vec<usize>) {
-    let split = records.split();
-    let width = records.dataset().input().len();
     // The largest share below one rounds to 2⁶⁴, and the conversion saturates.
     let limit = (share * 2f64.powi(64)) as u64;
-    (0..split.len()).partition(|&record| {
-        let mut hash = Sha256::new();
-        let values = record * width..(record + 1) * width;
-        match &split.records {
-            Records::Bytes(bytes) => hash.update(&bytes[values]),
-            Records::Floats(floats) => {
-                floats[values].iter().for_each(|value| hash.update(value.to_le_bytes()));
-            }
-        }
-        hash.update(split.labels()[record].to_le_bytes());
-        let digest = hash.finalize();
+    (0..records.split().len()).partition(|&record| {
+        let digest = content_hash(records, record);
         let first = digest.first_chunk().expect("a digest has 32 bytes");
         u64::from_le_bytes(*first) >= limit
     })
+}
+
+/// A hash of one record: its values and its label.
+pub(super) fn content_hash(records: &View, record: usize) -> [u8; 32] {
+    let (split, width) = (records.split(), records.dataset().input().len());
+    let mut hash = Sha256::new();
+    let values = record * width..(record + 1) * width;
+    match &split.records {
+        Records::Bytes(bytes) => hash.update(&bytes[values]),
+        Records::Floats(floats) => {
+            floats[values].iter().for_each(|value| hash.update(value.to_le_bytes()));
+        }
+    }
+    hash.update(split.labels()[record].to_le_bytes());
+    hash.finalize().into()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn methods_refuse_what_they_have_no_bound_for() {
             targets: TargetShape::Classes(2),
             records: 100,
             visibility: Visibility::Public,
+            split_by_hash: false,
         };
         let plan = Recipe::parse(method, &text, &settings).and_then(|recipe| Plan::new(recipe, &data));
         plan.err().map(|error| error.to_string()).unwrap_or_default()

@@ -144,6 +144,7 @@ pub const DATA: DataShape = DataShape {
     targets: TargetShape::Classes(10),
     records: 4000,
     visibility: Visibility::Public,
+    split_by_hash: false,
 };
 
 pub const NOBODY: Records = Records { inputs: Vec::new() };

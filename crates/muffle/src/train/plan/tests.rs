@@ -7,6 +7,7 @@ const DATA: DataShape = DataShape {
     targets: TargetShape::Classes(2),
     records: 1000,
     visibility: Visibility::Public,
+    split_by_hash: false,
 };
 
 fn plan_on(data: &DataShape, settings: &[&str]) -> Result<Plan> {

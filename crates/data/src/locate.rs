@@ -198,7 +198,7 @@ fn members(path: &Path, archive: &Archive, files: &[Official]) -> Result<Vec<Con
 }
 
 /// Picks the wanted files out of a gzipped tar.
-pub(crate) fn untar(name: &str, compressed: &[u8], files: &[Official]) -> Result<Vec<Content>> {
+pub fn untar(name: &str, compressed: &[u8], files: &[Official]) -> Result<Vec<Content>> {
     let wrong = |error: std::io::Error| DataError::malformed(name, "tar entry", error);
     let total: u64 = files.iter().map(|file| file.bytes).sum();
     // Room for headers and read-me files; a bomb ends here.

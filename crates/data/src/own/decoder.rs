@@ -1,10 +1,11 @@
 //! PNG and JPEG files as pictures, within limits that hold before anything is allocated.
 
 use crate::error::{DataError, Result};
-use crate::limits::MAXIMUM_SIDE;
+use crate::limits::{DEFLATE_RATIO, MAXIMUM_SIDE};
 use crate::picture::{Picture, Samples};
-use png::{BitDepth, Transformations};
+use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
+use std::panic::catch_unwind;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
@@ -13,15 +14,26 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 /// Most memory one image may take while it is decoded.
 const MAXIMUM_DECODED: usize = 1 << 30;
 
+/// Most pixels that a byte of a JPEG file can stand for: every block of 8 by 8 takes a bit at least, in the first scan of one
+/// component, and odd sampling factors may leave that component every other block.
+const PIXELS_A_BYTE: usize = 2 * 8 * 64;
+
+/// Bytes of a file beside its pixels that are not counted against it.
+const ROOM: u64 = 64;
+
 /// Decodes one file, whose first bytes say what it is.
-pub(super) fn picture(file: &str, bytes: &[u8]) -> Result<Picture> {
-    let decoded = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-        portable(bytes)
+///
+/// The decoders are written by others: should one panic on a damaged file, that too is an error here.
+pub fn picture(file: &str, bytes: &[u8]) -> Result<Picture> {
+    let decode = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+        portable
     } else if bytes.starts_with(&[0xff, 0xd8, 0xff]) {
-        photograph(bytes)
+        photograph
     } else {
-        Err("neither PNG nor JPEG by its first bytes".to_string())
+        |_: &[u8]| Err("neither PNG nor JPEG by its first bytes".to_string())
     };
+    let decoded =
+        catch_unwind(|| decode(bytes)).unwrap_or_else(|_| Err("the decoder gave up on it".to_string()));
     decoded.map_err(|reason| {
         DataError::malformed(file, "image", reason).remedy("remove the file or save it again as PNG or JPEG")
     })
@@ -35,8 +47,19 @@ fn portable(bytes: &[u8]) -> std::result::Result<Picture, String> {
     let header = decoder.read_header_info().map_err(wrong)?;
     let (height, width) = (header.height as usize, header.width as usize);
     check_sides(height, width)?;
+    // Rows before compression, each with the byte that names its filter.
+    let row = (width as u64 * header.bits_per_pixel() as u64).div_ceil(8) + 1;
+    if height as u64 * row > bytes.len() as u64 * DEFLATE_RATIO + ROOM {
+        return Err(too_short(height, width, bytes));
+    }
     decoder.set_transformations(Transformations::EXPAND);
     let mut reader = decoder.read_info().map_err(wrong)?;
+    let info = reader.info();
+    let palette = info.palette.as_ref().map_or(0, |palette| palette.len());
+    // The decoder takes a palette at its word that it is made of colours.
+    if info.color_type == ColorType::Indexed && !palette.is_multiple_of(3) {
+        return Err(format!("a palette of {palette} bytes, which are no whole number of colours"));
+    }
     let (colour, depth) = reader.output_color_type();
     let mut samples = vec![0; allowed(reader.output_buffer_size())?];
     reader.next_frame(&mut samples).map_err(wrong)?;
@@ -59,6 +82,9 @@ fn photograph(bytes: &[u8]) -> std::result::Result<Picture, String> {
     header.decode_headers().map_err(|error| error.to_string())?;
     let (width, height) = header.dimensions().ok_or("no size in its header")?;
     check_sides(height, width)?;
+    if height * width > bytes.len().saturating_mul(PIXELS_A_BYTE) {
+        return Err(too_short(height, width, bytes));
+    }
     let (colour, channels) = match header.input_colorspace() {
         Some(ColorSpace::Luma) => (ColorSpace::Luma, 1),
         _ => (ColorSpace::RGB, 3),
@@ -75,6 +101,11 @@ fn check_sides(height: usize, width: usize) -> std::result::Result<(), String> {
         return Err(format!("{height} by {width} pixels; sides may have 1 to {MAXIMUM_SIDE}"));
     }
     Ok(())
+}
+
+/// A header that promises more than the file can hold.
+fn too_short(height: usize, width: usize, bytes: &[u8]) -> String {
+    format!("{height} by {width} pixels are promised, which {} bytes cannot hold", bytes.len())
 }
 
 fn allowed(bytes: Option<usize>) -> std::result::Result<usize, String> {
@@ -149,6 +180,51 @@ pub(crate) mod tests {
         let frame = wide.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
         wide[frame + 7..frame + 9].copy_from_slice(&[0xff, 0xff]);
         refused(&wide);
+    }
+
+    /// The sides are allowed, and still no memory is taken for what a short file cannot hold.
+    #[test]
+    fn a_header_cannot_promise_more_than_its_file_can_hold() {
+        let refused = |bytes: &[u8]| {
+            let message = picture("large", bytes).unwrap_err().to_string();
+            assert!(message.contains("8192 by 8192 pixels are promised"), "{message}");
+        };
+        let mut large = PHOTOGRAPH.to_vec();
+        let frame = large.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+        large[frame + 5..frame + 9].copy_from_slice(&[0x20, 0, 0x20, 0]);
+        refused(&large);
+        // The sides stand behind signature, length and kind of the first chunk, before its checksum.
+        let mut large = portable(9, 7, [9, 90, 200]);
+        large[16..24].copy_from_slice(&[0, 0, 0x20, 0, 0, 0, 0x20, 0]);
+        seal(&mut large[12..33]);
+        refused(&large);
+    }
+
+    /// Gives a chunk, from its kind on, the checksum it should have.
+    fn seal(chunk: &mut [u8]) {
+        let (body, checksum) = chunk.split_at_mut(chunk.len() - 4);
+        let mut sum = flate2::Crc::new();
+        sum.update(body);
+        checksum.copy_from_slice(&sum.sum().to_be_bytes());
+    }
+
+    /// Pixels of one colour compress as far as deflate goes, and are no bomb.
+    #[test]
+    fn what_compresses_well_is_no_bomb() {
+        let image = picture("flat", &portable(2000, 3000, [7; 3])).unwrap();
+        assert_eq!((image.height, image.width), (3000, 2000));
+    }
+
+    #[test]
+    fn a_palette_of_half_a_colour_is_refused() {
+        let mut file = include_bytes!("../../tests/fixtures/images/palette.png").to_vec();
+        let kind = file.windows(4).position(|kind| kind == b"PLTE").unwrap();
+        let length = file[kind - 1];
+        file[kind - 1] = length - 1;
+        file.remove(kind + 3 + usize::from(length));
+        seal(&mut file[kind..kind + 4 + usize::from(length) - 1 + 4]);
+        let message = picture("p", &file).unwrap_err().to_string();
+        assert!(message.contains("no whole number of colours"), "{message}");
     }
 
     #[test]

@@ -2,13 +2,15 @@
 
 pub mod csv;
 #[cfg(feature = "images")]
-mod decoder;
+pub mod decoder;
 pub mod description;
 pub mod images;
 mod load;
 pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_pages;
 pub mod partition;
 pub mod rows;
 

@@ -1,6 +1,7 @@
 //! Tables as Parquet, read record by record.
 
 use super::csv::{Row, column};
+use super::parquet_pages::pages;
 use crate::error::{DataError, Result};
 use crate::limits;
 use ::parquet::errors::ParquetError;
@@ -8,6 +9,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -34,6 +36,7 @@ fn read(
     let length = opened.metadata().map_err(|error| DataError::system(path, error))?.len();
     let reader = SerializedFileReader::new(opened).map_err(wrong)?;
     plausible(file, &reader, length)?;
+    plausible_pages(path, file, &reader)?;
     let schema = reader.metadata().file_metadata().schema().clone();
     let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
     let places = wanted
@@ -67,8 +70,9 @@ fn plausible(file: &str, reader: &SerializedFileReader<File>, length: u64) -> Re
             let (compressed, whole) = (column.compressed_size(), column.uncompressed_size());
             let in_file = u64::try_from(compressed).is_ok_and(|size| size <= length);
             let in_memory = u64::try_from(whole).is_ok_and(|size| size <= limits::MAXIMUM_BYTES);
-            let values =
-                u64::try_from(column.num_values()).is_ok_and(|count| count <= limits::MAXIMUM_VALUES);
+            // Some column needs a bit for each row, and compression goes only so far.
+            let most = limits::MAXIMUM_VALUES.min(length.saturating_mul(8 * limits::DEFLATE_RATIO));
+            let values = u64::try_from(column.num_values()).is_ok_and(|count| count <= most);
             if !in_file || !in_memory || !values {
                 return wrong(
                     position,
@@ -77,6 +81,30 @@ fn plausible(file: &str, reader: &SerializedFileReader<File>, length: u64) -> Re
                         column.num_values()
                     ),
                 );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sizes in the headers of pages against the bytes they have, before the decoder takes memory for them.
+fn plausible_pages(path: &Path, file: &str, reader: &SerializedFileReader<File>) -> Result<()> {
+    let system = |error| DataError::system(path, error);
+    let mut stream = BufReader::new(File::open(path).map_err(system)?);
+    for (group, metadata) in reader.metadata().row_groups().iter().enumerate() {
+        for column in metadata.columns() {
+            let (start, length) = column.byte_range();
+            stream.seek(SeekFrom::Start(start)).map_err(system)?;
+            let all = pages(stream.by_ref().take(length));
+            let holds =
+                |compressed: i64| compressed.saturating_mul(limits::DEFLATE_RATIO as i64).saturating_add(64);
+            if let Some(page) = all.iter().find(|page| page.uncompressed > holds(page.compressed)) {
+                let position = format!("row group {group}, column `{}`", column.column_path());
+                let reason = format!(
+                    "a page of {} compressed bytes that promises {}",
+                    page.compressed, page.uncompressed
+                );
+                return Err(DataError::malformed(file, position, reason));
             }
         }
     }

@@ -100,10 +100,18 @@ fn parameters(path: &Path, tensors: &SafeTensors, network: &Network) -> Result<V
     if !reasons.is_empty() {
         return Err(fail(path, reasons.join("; ")));
     }
+    let views = wanted
+        .iter()
+        .map(|parameter| {
+            let view = tensors.tensor(&parameter.name).map_err(|error| foreign(path, error))?;
+            check_shape(&view, parameter).map_err(|reason| fail(path, reason))?;
+            Ok(view)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    // Only now is it sure that the file holds as many values as the network wants.
     let mut values = vec![0.0; network.parameter_len()];
-    for parameter in wanted {
-        let view = tensors.tensor(&parameter.name).map_err(|error| foreign(path, error))?;
-        fill(&view, parameter, &mut values[parameter.range.clone()]).map_err(|reason| fail(path, reason))?;
+    for (view, parameter) in views.iter().zip(wanted) {
+        fill(view, parameter, &mut values[parameter.range.clone()]).map_err(|reason| fail(path, reason))?;
     }
     Ok(values)
 }
@@ -119,16 +127,22 @@ fn some(names: &[&str]) -> String {
     }
 }
 
+/// Whether a tensor has the sizes that the network needs.
+fn check_shape(view: &TensorView, parameter: &Parameter) -> std::result::Result<(), String> {
+    if view.shape() == parameter.tensor.sizes {
+        return Ok(());
+    }
+    Err(format!(
+        "tensor `{}` has shape {:?}, the network needs {:?}",
+        parameter.name,
+        view.shape(),
+        parameter.tensor.sizes
+    ))
+}
+
 /// Writes one tensor in muffle's order.
 fn fill(view: &TensorView, parameter: &Parameter, values: &mut [f32]) -> std::result::Result<(), String> {
     let name = &parameter.name;
-    if view.shape() != parameter.tensor.sizes {
-        return Err(format!(
-            "tensor `{name}` has shape {:?}, the network needs {:?}",
-            view.shape(),
-            parameter.tensor.sizes
-        ));
-    }
     let bytes = view.data();
     match view.dtype() {
         Dtype::F32 => convert(bytes, parameter, values, f32::from_le_bytes),

@@ -55,6 +55,9 @@ enum Rule {
     Adaptive { order: f64, limit: f64, spent: f64 },
 }
 
+/// Most steps in one line of a ledger that are added up one after the other: more than a run takes, and a moment's work.
+const ONE_BY_ONE: u64 = 1 << 28;
+
 impl Budget {
     /// A budget for steps that are fixed in advance (how many of them are taken may be decided by this budget).
     ///
@@ -178,13 +181,18 @@ impl Budget {
     /// Counts what was spent before this budget came to be, without asking whether it fits.
     ///
     /// The filter adds up one step after the other, also where a ledger has many in one line: a budget that recalls its own
-    /// ledger has spent the same to the last bit.
+    /// ledger has spent the same to the last bit. Beyond what a run can have taken they are multiplied, and rounded up.
     pub fn recall(&mut self, spent: &Event) -> Result<(), AccountingError> {
         match (&mut self.rule, spent) {
             (_, Event::Compose { events }) => return events.iter().try_for_each(|event| self.recall(event)),
             (Rule::Adaptive { order, spent: total, .. }, Event::Repeat { count, event }) => {
                 let cost = log_moment(event, &self.target, *order)?;
-                (0..*count).for_each(|_| *total += cost);
+                if *count <= ONE_BY_ONE {
+                    (0..*count).for_each(|_| *total += cost);
+                } else {
+                    // Rounded up: the product has two roundings, the sum a third.
+                    *total = (*total + *count as f64 * cost) * (1.0 + 4.0 * f64::EPSILON);
+                }
             }
             (Rule::Adaptive { order, spent: total, .. }, event) => {
                 *total += log_moment(event, &self.target, *order)?;

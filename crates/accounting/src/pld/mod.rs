@@ -30,6 +30,11 @@ const ABSOLUTE_TOLERANCE: f64 = 0.002;
 /// The first grid aims for this share of the tolerance.
 const AIM: f64 = 0.25;
 
+/// Most points of all grids together, and of a composed loss. Plans aim for far fewer; where they miss, there is no grid.
+const MOST_POINTS: f64 = (1 << 22) as f64;
+/// Largest number of steps from zero to the end of a grid.
+const EXACT_PLACES: f64 = (1u64 << 50) as f64;
+
 /// Privacy loss distributions, composed by Fourier transform.
 ///
 /// # Source
@@ -162,13 +167,30 @@ impl Direction {
         Sketches(self.pairs.iter().map(|(pair, count)| (pair.sketch(log_tail), *count)).collect())
     }
 
-    /// The integrals over the cells of each pair's grid, up to a loss; both sides are made from them.
-    fn cells(&self, sketches: &Sketches, step: f64, log_tail: f64, top: f64) -> Vec<(Cells, f64)> {
+    /// The integrals over the cells of each pair's grid, up to a loss; both sides are made from them. `None` if the grids of a
+    /// plan would be too large: losses of very different sizes can ask for any number of points.
+    fn cells(&self, sketches: &Sketches, plan: &Plan, log_tail: f64, top: f64) -> Option<Vec<(Cells, f64)>> {
+        let step = plan.step;
+        let points = |(low, high): (f64, f64)| ((high.min(top.max(low)) - low) / step).max(0.0) + 2.0;
+        let grids: Vec<f64> = self.pairs.iter().map(|(pair, _)| points(pair.range(log_tail))).collect();
+        // Places on a grid are whole numbers that a float holds exactly.
+        let far = self
+            .pairs
+            .iter()
+            .map(|(pair, _)| pair.range(log_tail))
+            .fold(0.0_f64, |far, (low, high)| far.max(low.abs()).max(high.min(top.max(low)).abs()));
+        let fits = step > 0.0
+            && grids.iter().sum::<f64>() <= MOST_POINTS
+            && plan.points() <= MOST_POINTS
+            && far / step <= EXACT_PLACES;
+        if !fits {
+            return None;
+        }
         let both = self.pairs.iter().zip(&sketches.0);
-        both.map(|((pair, count), (sketch, _))| {
+        let cells = both.map(|((pair, count), (sketch, _))| {
             (Cells::new(pair, step, pair.anchor(sketch, step), log_tail, top), *count)
-        })
-        .collect()
+        });
+        Some(cells.collect())
     }
 
     /// A slightly smaller step that divides the spacing of the atoms of a discrete loss.
@@ -192,8 +214,8 @@ impl Direction {
         let sketches = self.sketches(log_tail);
         let mut plan = sketches.plan_untilted();
         plan.step = self.aligned(plan.step);
-        let cells = self.cells(&sketches, plan.step, log_tail, f64::INFINITY);
         let mut rates = vec![1.0_f64; false_positive_rates.len()];
+        let Some(cells) = self.cells(&sketches, &plan, log_tail, f64::INFINITY) else { return rates };
         compose(&cells, Cells::pessimistic, &plan).upper_deltas(|epsilon, delta| {
             for (rate, fpr) in rates.iter_mut().zip(false_positive_rates) {
                 *rate = rate.min(delta + epsilon.exp() * fpr);
@@ -214,7 +236,7 @@ impl Direction {
         let sketches = self.sketches(log_tail);
         let mut plan = sketches.plan(epsilon, AIM * tolerance(epsilon), 1.0);
         plan.step = self.aligned(plan.step);
-        let cells = self.cells(&sketches, plan.step, log_tail, f64::INFINITY);
+        let Some(cells) = self.cells(&sketches, &plan, log_tail, f64::INFINITY) else { return (0.0, 1.0) };
         (
             compose(&cells, Cells::optimistic, &plan).delta(epsilon, Side::Lower),
             compose(&cells, Cells::pessimistic, &plan).delta(epsilon, Side::Upper),

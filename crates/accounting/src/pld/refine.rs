@@ -100,7 +100,7 @@ impl Direction {
                 break;
             }
             last_step = plan.step;
-            let cells = self.cells(sketches, plan.step, log_tail, f64::INFINITY);
+            let Some(cells) = self.cells(sketches, &plan, log_tail, f64::INFINITY) else { break };
             let upper = compose(&cells, Cells::pessimistic, &plan).epsilon(delta, Side::Upper);
             let lower = compose(&cells, Cells::optimistic, &plan).epsilon(delta, Side::Lower);
             let before = bracket;
@@ -137,14 +137,15 @@ impl Direction {
             let fineness = f64::exp2(-(attempt as f64));
             let grid = |mut plan: Plan, top: f64| {
                 plan.step = self.aligned(plan.step);
-                (self.cells(sketches, plan.step, log_tail, top), plan)
+                Some((self.cells(sketches, &plan, log_tail, top)?, plan))
             };
             let aim = AIM * tolerance(guess);
-            let split = Split {
-                cut,
-                body: grid(body.plan(guess, aim, fineness), cut),
-                jumps: grid(sketches.plan_jumps(cut, delta, guess, aim, fineness), f64::INFINITY),
-            };
+            let grids = (
+                grid(body.plan(guess, aim, fineness), cut),
+                grid(sketches.plan_jumps(cut, delta, guess, aim, fineness), f64::INFINITY),
+            );
+            let (Some(body), Some(jumps)) = grids else { break };
+            let split = Split { cut, body, jumps };
             let ends = (bracket.low, bracket.high);
             let (lower, upper) =
                 (split.epsilon(delta, Side::Lower, ends), split.epsilon(delta, Side::Upper, ends));

@@ -31,7 +31,8 @@ impl Entry {
     fn covers(&self, access: &Access) -> bool {
         // Accesses before the first step were once written as the empty range at zero.
         let number = access.number;
-        self.purpose == access.purpose.name() && (self.from..self.to.max(self.from + 1)).contains(&number)
+        let within = self.from == number || (self.from..self.to).contains(&number);
+        self.purpose == access.purpose.name() && within
     }
 
     /// A single charge stands for itself.

@@ -91,7 +91,7 @@ fn every_part_can_be_chosen() {
         "clip={kind=\"per-layer\",threshold=1}",
         "clip={kind=\"grouped\",groups=[{tensors=[\"0.\"],threshold=1},{tensors=[\"\"],threshold=2}]}",
         "noise.allocation=least-energy",
-        "noise.draws=2",
+        "noise.allocation=equal-share",
         "optimizer={kind=\"adam\"}",
         "optimizer={kind=\"adamw\",weight_decay=0.1}",
         "optimizer={kind=\"rms-prop\"}",

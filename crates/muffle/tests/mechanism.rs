@@ -85,7 +85,8 @@ fn every_group_gets_noise_of_the_right_scale() {
             }
             let expected = rule.bounds().deviations(allocation, noise_multiplier, &lens);
             for tensor in 0..tensors {
-                let deviation = expected[tensor] / f64::from(divisor);
+                // Rounding widens the noise by 0.8 to 1.2 per cent.
+                let deviation = 1.01 * expected[tensor] / f64::from(divisor);
                 let accepts = |scale: f64| {
                     has_deviation(squares[tensor], (RELEASES * lens[tensor]) as f64, scale * deviation)
                 };
@@ -197,7 +198,7 @@ fn gradient_descent_moves_against_the_released_gradient() {
     let rule = Flat::new(1.0);
     let parameters = setting.parameters.clone();
     let (bounded, _) = bounded(&mut setting, &records, Rule::Norms(&rule));
-    let released = mechanism(8.0).draws(4).release(bounded, 1.0, receipt(0, gaussian(1.0)));
+    let released = mechanism(8.0).release(bounded, 1.0, receipt(0, gaussian(1.0)));
     Sgd::new(moved.len()).step(&mut moved, &released, 0.25);
     for ((moved, parameter), gradient) in moved.iter().zip(&parameters).zip(released.gradient()) {
         assert_eq!(*moved, parameter - 0.25 * gradient);

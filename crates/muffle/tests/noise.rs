@@ -3,7 +3,7 @@
 //! A test that is right with probability 1 − p for random seeds is always right or always wrong for a fixed one. The
 //! rates below are what p would be, and so how much a pass is worth; a change of the stream draws a new lot.
 
-use muffle::noise::{GaussianNoise, Key, LaplaceNoise, Purpose, Stream, Uniform};
+use muffle::noise::{GaussianNoise, IntegerNoise, Key, Purpose, Stream, Uniform};
 
 const COUNT: usize = 1 << 20;
 
@@ -11,16 +11,32 @@ fn stream(step: u64) -> Stream {
     Stream::new(Purpose::GradientNoise, step)
 }
 
-fn normals(seed: u64, step: u64, draws: u32, count: usize) -> Vec<f32> {
+/// Integers to a unit.
+const UNIT: f64 = 1_048_576.0;
+
+fn integers(noise: &IntegerNoise, count: usize) -> Vec<f64> {
     let mut values = vec![0.0; count];
-    GaussianNoise::new(&Key::from_seed(seed), stream(step)).draws(draws).fill(0, 1.0, &mut values);
+    noise.add(0, &mut values);
+    values
+}
+
+/// Noise on integers in units of its scale.
+fn scaled(noise: &IntegerNoise, count: usize) -> Vec<f32> {
+    integers(noise, count).into_iter().map(|value| (value / UNIT) as f32).collect()
+}
+
+fn normals(seed: u64, step: u64, count: usize) -> Vec<f32> {
+    scaled(&IntegerNoise::gaussian(&Key::from_seed(seed), stream(step), UNIT), count)
+}
+
+fn single_normals(seed: u64, step: u64, count: usize) -> Vec<f32> {
+    let mut values = vec![0.0; count];
+    GaussianNoise::new(&Key::from_seed(seed), stream(step)).fill(0, 1.0, &mut values);
     values
 }
 
 fn laplaces(seed: u64, count: usize) -> Vec<f32> {
-    let mut values = vec![0.0; count];
-    LaplaceNoise::new(&Key::from_seed(seed), stream(0)).add(0, 1.0, &mut values);
-    values
+    scaled(&IntegerNoise::laplace(&Key::from_seed(seed), stream(0), UNIT), count)
 }
 
 /// P(X ≤ x) and P(X > x), both without cancellation.
@@ -95,12 +111,11 @@ fn centred_squares(sample: &[f32]) -> impl Iterator<Item = f64> {
 /// Kolmogorov–Smirnov at 10⁻⁴ (2.23) and Anderson–Darling at 10⁻³ (6.0), on a million values each.
 #[test]
 fn gaussian_distribution() {
-    for draws in [1, 2, 4] {
-        let sample = normals(1, 0, draws, COUNT);
+    for (name, sample) in [("integers", normals(1, 0, COUNT)), ("single", single_normals(1, 0, COUNT))] {
         let (distance, weighted) =
             (kolmogorov_smirnov(&sample, normal_tails), anderson_darling(&sample, normal_tails));
-        assert!(distance < 2.23, "{draws} draws: Kolmogorov–Smirnov {distance}");
-        assert!(weighted < 6.0, "{draws} draws: Anderson–Darling {weighted}");
+        assert!(distance < 2.23, "{name}: Kolmogorov–Smirnov {distance}");
+        assert!(weighted < 6.0, "{name}: Anderson–Darling {weighted}");
     }
 }
 
@@ -116,7 +131,7 @@ fn laplace_distribution() {
 /// The tests have power: a standard deviation one per cent off does not pass.
 #[test]
 fn a_wrong_scale_is_noticed_by_the_distribution_tests() {
-    let sample: Vec<f32> = normals(1, 0, 1, COUNT).iter().map(|value| value * 1.01).collect();
+    let sample: Vec<f32> = normals(1, 0, COUNT).iter().map(|value| value * 1.01).collect();
     assert!(kolmogorov_smirnov(&sample, normal_tails) > 2.23);
     assert!(anderson_darling(&sample, normal_tails) > 6.0);
 }
@@ -124,12 +139,17 @@ fn a_wrong_scale_is_noticed_by_the_distribution_tests() {
 /// Accepts the scale that was asked for and refuses 0.9 and 1.1 of it; wrong with probability 10⁻⁶ a line.
 #[test]
 fn variance_is_what_was_asked_for() {
-    for draws in [1, 2, 3, 4] {
-        for standard_deviation in [1.0f32, 0.003, 700.0] {
-            let mut sample = vec![0.0; 100_000];
-            let noise = GaussianNoise::new(&Key::from_seed(3), stream(0)).draws(draws);
-            noise.add(0, standard_deviation, &mut sample);
-            let variance = f64::from(standard_deviation).powi(2);
+    for standard_deviation in [1.0f32, 700.0, 3e7] {
+        let mut single = vec![0.0; 100_000];
+        let key = Key::from_seed(3);
+        GaussianNoise::new(&key, stream(0)).add(0, standard_deviation, &mut single);
+        let whole =
+            integers(&IntegerNoise::gaussian(&key, stream(0), f64::from(standard_deviation)), 100_000);
+        let variance = f64::from(standard_deviation).powi(2);
+        // Rounding to integers adds the variance of a uniform number.
+        for (sample, variance) in
+            [(single, variance), (whole.iter().map(|value| *value as f32).collect(), variance + 1.0 / 12.0)]
+        {
             assert!(has_variance(&sample, variance, 3.0));
             assert!(!has_variance(&sample, variance * 0.9 * 0.9, 3.0));
             assert!(!has_variance(&sample, variance * 1.1 * 1.1, 3.0));
@@ -141,18 +161,48 @@ fn variance_is_what_was_asked_for() {
     assert!(!has_variance(&sample, 2.0 * 1.1 * 1.1, 6.0));
 }
 
+/// Every integer has the probability of its cell, also where the scale is below one: chi-squared over the cells that expect fifty,
+/// within 5 standard deviations of its mean, wrong with a probability of about 10⁻⁵; a scale two per cent off does not pass.
+#[test]
+fn integers_have_the_probabilities_of_their_cells() {
+    for scale in [0.3, 1.0, 4.7] {
+        let key = Key::from_seed(11);
+        let gaussian = integers(&IntegerNoise::gaussian(&key, stream(0), scale), COUNT);
+        let laplace = integers(&IntegerNoise::laplace(&key, stream(1), scale), COUNT);
+        for (sample, tails) in [(gaussian, normal_tails as Tails), (laplace, laplace_tails as Tails)] {
+            let errors = |assumed: f64| {
+                let (mut sum, mut cells) = (0.0, 0.0);
+                for integer in -60..=60 {
+                    let (low, high) = (f64::from(integer) - 0.5, f64::from(integer) + 0.5);
+                    let probability = tails(high / assumed).0 - tails(low / assumed).0;
+                    let expected = probability * COUNT as f64;
+                    if expected >= 50.0 {
+                        let found = sample.iter().filter(|value| **value == f64::from(integer)).count();
+                        sum += (found as f64 - expected).powi(2) / expected;
+                        cells += 1.0;
+                    }
+                }
+                (sum - cells) / f64::sqrt(2.0 * cells)
+            };
+            assert!(errors(scale) < 5.0, "scale {scale}: {}", errors(scale));
+            assert!(errors(1.02 * scale) > 5.0, "a scale two per cent off goes unnoticed");
+        }
+    }
+}
+
 /// Counts beyond 4 and 5 standard deviations on each side, within 4.9 standard errors: wrong with probability 10⁻⁶ a
 /// count. A uniform number of 24 bits would end at 5.8; one value in 2·10⁹ lies beyond 6.
 #[test]
 fn tails_have_their_weight() {
     const PARTS: u64 = 128;
-    let noise = GaussianNoise::new(&Key::from_seed(4), stream(0));
+    let noise = IntegerNoise::gaussian(&Key::from_seed(4), stream(0), 65_536.0);
     let mut part = vec![0.0; COUNT];
     let mut beyond = [[0u32; 2]; 2];
     for index in 0..PARTS {
-        noise.fill(index * COUNT as u64, 1.0, &mut part);
-        for value in part.iter().filter(|value| value.abs() > 4.0) {
-            let side = usize::from(*value > 0.0);
+        part.fill(0.0);
+        noise.add(index * COUNT as u64, &mut part);
+        for value in part.iter().map(|value| value / 65_536.0).filter(|value| value.abs() > 4.0) {
+            let side = usize::from(value > 0.0);
             beyond[side][0] += 1;
             beyond[side][1] += u32::from(value.abs() > 5.0);
         }
@@ -170,7 +220,7 @@ fn tails_have_their_weight() {
 /// two normals of one pair, which share a radius. 256 comparisons at 5.6 standard errors: wrong with probability 10⁻⁵.
 #[test]
 fn neighbours_are_independent() {
-    let sample = normals(5, 0, 1, COUNT);
+    let sample = normals(5, 0, COUNT);
     for lag in 1..=128 {
         let errors = correlation(values(&sample), values(&sample[lag..]));
         assert!(errors.abs() < 5.6, "lag {lag}: {errors} standard errors");
@@ -179,16 +229,14 @@ fn neighbours_are_independent() {
     }
 }
 
-/// Other steps, purposes, keys and numbers of draws give unrelated noise: 4.9 standard errors, wrong with probability
+/// Other steps, purposes and keys give unrelated noise: 4.9 standard errors, wrong with probability
 /// 10⁻⁶ a pair.
 #[test]
 fn streams_are_independent() {
-    let base = normals(6, 0, 1, COUNT);
-    let mut other_purpose = vec![0.0; COUNT];
+    let base = normals(6, 0, COUNT);
     let statistic = Stream::new(Purpose::StatisticNoise, 0);
-    GaussianNoise::new(&Key::from_seed(6), statistic).fill(0, 1.0, &mut other_purpose);
-    let others =
-        [normals(6, 1, 1, COUNT), normals(6, 1 << 32, 1, COUNT), normals(7, 0, 1, COUNT), other_purpose];
+    let other_purpose = scaled(&IntegerNoise::gaussian(&Key::from_seed(6), statistic, UNIT), COUNT);
+    let others = [normals(6, 1, COUNT), normals(6, 1 << 32, COUNT), normals(7, 0, COUNT), other_purpose];
     for other in &others {
         assert!(base.iter().zip(other).filter(|(x, y)| x == y).count() < 10);
         assert!(correlation(values(&base), values(other)).abs() < 4.9);
@@ -200,20 +248,23 @@ fn streams_are_independent() {
 #[test]
 fn any_split_gives_the_same_noise() {
     let key = Key::from_seed(8);
-    for draws in [1, 3, 4] {
-        let noise = GaussianNoise::new(&key, stream(0)).draws(draws);
-        check_splits(|first, part| noise.add(first, 0.5, part));
+    let single = GaussianNoise::new(&key, stream(0));
+    check_splits(1.0f32, |first, part| single.add(first, 0.5, part));
+    // At the larger scale many numbers need more than their first digits.
+    for scale in [1000.0, 1e8] {
+        let gaussian = IntegerNoise::gaussian(&key, stream(0), scale);
+        check_splits(1.0, |first, part| gaussian.add(first, part));
+        let laplace = IntegerNoise::laplace(&key, stream(0), scale);
+        check_splits(1.0, |first, part| laplace.add(first, part));
     }
-    let noise = LaplaceNoise::new(&key, stream(0));
-    check_splits(|first, part| noise.add(first, 0.5, part));
 }
 
-fn check_splits(add: impl Fn(u64, &mut [f32])) {
+fn check_splits<T: Copy + PartialEq + std::fmt::Debug>(one: T, add: impl Fn(u64, &mut [T])) {
     const LENGTH: usize = 700;
-    let mut whole = [1.0; LENGTH];
+    let mut whole = [one; LENGTH];
     add(0, &mut whole);
     for split in 0..=LENGTH {
-        let mut parts = [1.0; LENGTH];
+        let mut parts = [one; LENGTH];
         let (left, right) = parts.split_at_mut(split);
         add(split as u64, right);
         add(0, left);
@@ -221,7 +272,7 @@ fn check_splits(add: impl Fn(u64, &mut [f32])) {
     }
     for first in 0..40 {
         for length in [0, 1, 2, 31, 32, 33, 64, 255, 256, 257, 300] {
-            let mut part = vec![1.0; length];
+            let mut part = vec![one; length];
             add(first as u64, &mut part);
             assert_eq!(part, whole[first..first + length], "{length} from {first}");
         }
@@ -241,8 +292,11 @@ fn fill_is_add_to_zeros() {
 fn no_deviation_is_no_noise() {
     let mut sum = [1.5; 40];
     GaussianNoise::new(&Key::from_seed(9), stream(0)).add(0, 0.0, &mut sum);
-    LaplaceNoise::new(&Key::from_seed(9), stream(0)).add(0, 0.0, &mut sum);
     assert_eq!(sum, [1.5; 40]);
+    let mut whole = [7.0; 40];
+    IntegerNoise::gaussian(&Key::from_seed(9), stream(0), 0.0).add(0, &mut whole);
+    IntegerNoise::laplace(&Key::from_seed(9), stream(0), 0.0).add(0, &mut whole);
+    assert_eq!(whole, [7.0; 40]);
 }
 
 /// The bits that this version draws on every machine. If this fails, seeds no longer repeat older experiments.
@@ -250,7 +304,7 @@ fn no_deviation_is_no_noise() {
 /// −2.238290111, 1.147999815, −1.942309472.
 #[test]
 fn recorded_bits() {
-    let sample = normals(1, 2, 1, 4);
+    let sample = single_normals(1, 2, 4);
     assert_eq!(sample.iter().map(|value| value.to_bits()).collect::<Vec<_>>(), RECORDED);
 }
 

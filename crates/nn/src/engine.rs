@@ -1,14 +1,20 @@
 //! The engine: a logical batch, split over threads and micro-batches, becomes one gradient.
 
+mod exact_sums;
+
+pub use exact_sums::Settle;
+
 use crate::buffer::{Buffer, buffer};
 use crate::error::{Error, Result};
 use crate::examples::Examples;
+use crate::groups::{Groups, Ordered};
 use crate::hooks::Hooks;
 use crate::kernel::elementwise::add;
 use crate::layer::Purpose;
 use crate::loss::Loss;
 use crate::network::{Network, Operation};
 use crate::plan::Plan;
+use crate::quanta::Quanta;
 use crate::worker::{Excluded, Task, Visit, Weigh, Worker};
 use crate::workspace::Step;
 use rayon::prelude::*;
@@ -70,6 +76,10 @@ pub struct Engine {
     mixes: bool,
     /// Whether the threads' sums have yet to be added up.
     apart: bool,
+    /// The grid on which groups of records are added up; `None` where sums are plain.
+    quanta: Option<Quanta>,
+    /// What earlier groups of the step come to, in quanta; empty before the first has been added.
+    totals: Vec<f64>,
 }
 
 impl Engine {
@@ -105,7 +115,19 @@ impl Engine {
             .map_err(|error| Error::Options(format!("threads: {error}")))?;
         let workers = (0..threads).map(|_| Worker::new(&network, &plan, options.purpose, capacity)).collect();
         let prepared = buffer(plan.prepared_len);
-        Ok(Engine { network, options, plan, pool, workers, prepared, capacity, mixes, apart: false })
+        Ok(Engine {
+            network,
+            options,
+            plan,
+            pool,
+            workers,
+            prepared,
+            capacity,
+            mixes,
+            apart: false,
+            quanta: None,
+            totals: Vec::new(),
+        })
     }
 
     /// The network.
@@ -366,21 +388,37 @@ impl Engine {
         );
         self.lay_out(task, examples);
         self.prepare(parameters);
-        let Engine { network, plan, pool, workers, prepared, .. } = self;
-        let step = Step { network, plan, parameters, prepared, examples, views, loss, hooks, seed };
-        let (records, threads) = (examples.len() / views, workers.len());
-        pool.install(|| {
-            workers
-                .par_iter_mut()
-                .enumerate()
-                .for_each(|(index, worker)| worker.run(&step, task, share(records, threads, index), None));
-        });
-        self.apart = true;
+        let records = examples.len() / views;
+        let groups = match self.quanta {
+            Some(_) => Groups::by_identity(examples, records),
+            None => Groups::one(records),
+        };
+        let ordered = Ordered { examples, groups: &groups };
         let mut outcome = Outcome::default();
-        for worker in &mut self.workers {
-            outcome.loss += worker.loss;
-            outcome.excluded.append(&mut worker.excluded);
+        self.totals.clear();
+        for (number, group) in groups.ranges.iter().enumerate() {
+            if number > 0 {
+                self.add_to_totals();
+            }
+            let Engine { network, plan, pool, workers, prepared, .. } = self;
+            let examples = &ordered;
+            let step = Step { network, plan, parameters, prepared, examples, views, loss, hooks, seed };
+            let threads = workers.len();
+            pool.install(|| {
+                workers.par_iter_mut().enumerate().for_each(|(index, worker)| {
+                    let own = share(group.len(), threads, index);
+                    worker.run(&step, task, group.start + own.start..group.start + own.end, None);
+                });
+            });
+            for worker in &mut self.workers {
+                outcome.loss += worker.loss;
+                outcome.excluded.append(&mut worker.excluded);
+            }
         }
+        for excluded in &mut outcome.excluded {
+            excluded.example = groups.position(excluded.example);
+        }
+        self.apart = true;
         Ok(outcome)
     }
 
@@ -400,9 +438,11 @@ impl Engine {
         }
     }
 
-    /// Adds the threads' sums to the first.
+    /// Adds the threads' sums to the first, unless they are to be rounded to a grid before.
     fn reduce(&mut self) {
-        self.for_each_chunk(&|_, _| {});
+        if self.quanta.is_none() {
+            self.for_each_chunk(&|_, _| {});
+        }
     }
 }
 

@@ -280,6 +280,12 @@ pub trait Layer: Send + Sync {
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
     fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}
 
+    /// Whether [`accumulate`](Layer::accumulate) sums products over positions and records at once, for norms that come without the
+    /// gradient: what cancels within a record can then be larger than its norm, and so can the rounding of the sum.
+    fn sums_positions(&self) -> bool {
+        false
+    }
+
     /// Whether the gradient of its weights is the product of what comes in and of the gradient that comes back, summed over
     /// positions: bounds on both then bound it.
     fn is_bilinear(&self) -> bool {

@@ -155,6 +155,13 @@ impl Network {
             .find(|node| matches!(&node.operation, Operation::Layer(layer) if layer.mixes_examples()))
     }
 
+    /// The layers that sum products over positions and records at once: see [`Layer::sums_positions`].
+    pub fn layers_that_sum_positions(&self) -> Vec<&str> {
+        let sums =
+            |node: &&Node| matches!(&node.operation, Operation::Layer(layer) if layer.sums_positions());
+        self.nodes.iter().filter(sums).map(|node| &node.name[..]).collect()
+    }
+
     /// Multiply-adds of one example in training: forward, input gradients (not for the first layers) and weight
     /// gradients.
     pub fn training_multiply_adds(&self) -> u64 {

@@ -164,11 +164,8 @@ pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<
              by `muffle audit step`"
         )));
     }
-    if plan.recipe.training.noise.draws != 1 || plan.recipe.training.principal_components.is_some() {
-        return Err(Error::Plan(
-            "a replay takes records as they are and noise in single draws: set noise.draws=1 and principal_components="
-                .to_string(),
-        ));
+    if plan.recipe.training.principal_components.is_some() {
+        return Err(Error::Plan("a replay takes records as they are: set principal_components=".to_string()));
     }
     let key = Key::from_seed(seed);
     let mut sampler = plan.sampler(&key, dataset.train().split().len());

@@ -9,6 +9,9 @@ const NOISE_PLAYS: usize = 150;
 /// Seeds with which both worlds are played to learn the difference.
 const DIFFERENCE_SEEDS: usize = 8;
 
+/// Powers of two that values are tried to be multiples of: from the last bit of the smallest noise to the first of the largest.
+const POWERS: Range<i32> = -60..8;
+
 /// A statistic of what is seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
@@ -24,6 +27,9 @@ enum Kind {
     Projection(Vec<f32>),
     /// The squared length of a part: noise whose scale depends on the records, or that is missing.
     Energy(Range<usize>),
+    /// The number of values that are whole multiples of a power of two: sums of rounded numbers lie on the lattice of the
+    /// largest, and below the noise their low bits show which it was.
+    Lattice(i32),
 }
 
 impl Score {
@@ -38,6 +44,7 @@ impl Score {
                 Kind::Energy(part) => {
                     seen[part.clone()].iter().map(|value| f64::from(*value).powi(2)).sum::<f64>()
                 }
+                Kind::Lattice(power) => multiples(seen, *power),
             }
     }
 
@@ -50,6 +57,7 @@ impl Score {
             Kind::Energy(part) => {
                 format!("noise energy: squared length of coordinates {} to {}", part.start, part.end)
             }
+            Kind::Lattice(power) => format!("low bits: values that are whole multiples of 2^{power}"),
         }
     }
 
@@ -71,12 +79,16 @@ impl Score {
         parts.insert(0, 0..difference.len());
         let mut spread = [Spread::new(difference.len()), Spread::new(difference.len())];
         let mut energies = [vec![0.0; parts.len()], vec![0.0; parts.len()]];
+        let mut lattices = [vec![0.0; POWERS.len()], vec![0.0; POWERS.len()]];
         for _ in 0..NOISE_PLAYS {
             for (world, present) in [(0, false), (1, true)] {
                 let seen = game.play(present, seeds())?;
                 spread[world].add(&seen);
                 for (energy, part) in energies[world].iter_mut().zip(&parts) {
                     *energy += seen[part.clone()].iter().map(|value| f64::from(*value).powi(2)).sum::<f64>();
+                }
+                for (count, power) in lattices[world].iter_mut().zip(POWERS) {
+                    *count += multiples(&seen, power);
                 }
             }
         }
@@ -95,8 +107,22 @@ impl Score {
             let sign = if with < without { -1.0 } else { 1.0 };
             scores.push(Score { kind: Kind::Energy(part), sign });
         }
+        // Every power of two at which the two worlds were seen to differ.
+        for (power, (without, with)) in POWERS.zip(lattices[0].iter().zip(&lattices[1])) {
+            if with != without {
+                let sign = if with < without { -1.0 } else { 1.0 };
+                scores.push(Score { kind: Kind::Lattice(power), sign });
+            }
+        }
         Ok(scores)
     }
+}
+
+/// How many values are whole multiples of a power of two; zeros say nothing and are not counted.
+fn multiples(values: &[f32], power: i32) -> f64 {
+    let inverse = 2f64.powi(-power);
+    let whole = |value: &&f32| **value != 0.0 && (f64::from(**value) * inverse).fract() == 0.0;
+    values.iter().filter(whole).count() as f64
 }
 
 /// Variances of many coordinates, from values as they come.
@@ -136,6 +162,13 @@ mod tests {
         assert_eq!(projection.of(&[3.0, 1.0, 4.0]), 3.0);
         let energy = Score { kind: Kind::Energy(1..3), sign: -1.0 };
         assert_eq!(energy.of(&[7.0, 3.0, 4.0]), -25.0);
+    }
+
+    #[test]
+    fn multiples_by_hand() {
+        assert_eq!(multiples(&[0.0, 0.5, 0.75, -3.0, 1e-9], -1), 2.0);
+        assert_eq!(multiples(&[0.0, 0.5, 0.75, -3.0, 1e-9], -2), 3.0);
+        assert_eq!(multiples(&[0.0, 0.5, 0.75, -3.0, 4.0], 2), 1.0);
     }
 
     #[test]

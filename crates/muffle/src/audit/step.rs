@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 pub const THREAT: &str = "gradient-level white box: the attacker sees the release, knows all other records and the parameters, \
                           and chooses the record; it is forced into the batch, so that the step is compared without sampling";
 
-/// The public batch size, which divides the sums; what is in a batch does not depend on it.
-const BATCH_SIZE: u64 = 100;
+/// The public batch size, which divides the sums; what is in a batch does not depend on it. A power of two leaves the bits of a sum
+/// as they are, which the attacker would otherwise have to guess.
+const BATCH_SIZE: u64 = 128;
 
 /// What to audit, and how thoroughly.
 #[derive(Clone, Debug)]

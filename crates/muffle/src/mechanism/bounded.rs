@@ -1,6 +1,7 @@
 //! Sums of which one record can move only so far.
 
 use super::counted::Counted;
+use super::grid::Grid;
 use crate::chunk::CHUNK;
 use crate::clip::Bounds;
 use muffle_nn::Engine;
@@ -19,8 +20,8 @@ pub struct Bounded<'a> {
 pub(super) enum Bound {
     /// In L2 norm, by groups of tensors.
     Groups(Bounds),
-    /// In L2 norm, with every coordinate in a unit of its own.
-    Units { units: Vec<f32>, threshold: f64 },
+    /// In L2 norm, with every coordinate in a unit of its own: that of the engine's grid.
+    Units { threshold: f64 },
     /// In L1 norm.
     L1(f64),
 }
@@ -35,22 +36,27 @@ impl<'a> Bounded<'a> {
     }
 }
 
-impl Bound {
-    /// Panics unless the bound fits the network.
-    pub fn check(&self, engine: &Engine) {
-        match self {
-            Bound::Groups(bounds) => bounds.check_tensors(engine.network().parameters().len()),
-            Bound::Units { units, .. } => {
-                assert_eq!(units.len(), engine.network().parameter_len(), "one unit for every parameter");
-                let good = |unit: &f32| unit.is_normal() && *unit > 0.0;
-                assert!(
-                    extremes(engine, units).iter().all(good),
-                    "limits and units are positive finite numbers"
-                );
-            }
-            Bound::L1(_) => {}
+/// The grid of each group of tensors.
+pub(super) fn grids(bounds: &Bounds, lens: &[usize]) -> Vec<Grid> {
+    bounds.check_tensors(lens.len());
+    let mut dimensions = vec![0; bounds.thresholds().len()];
+    lens.iter().enumerate().for_each(|(tensor, len)| dimensions[bounds.group(tensor)] += len);
+    bounds.thresholds().iter().zip(&dimensions).map(|(threshold, len)| Grid::l2(*threshold, *len)).collect()
+}
+
+/// Neighbouring tensors of one group: where they end, the first of them, and the grid of their group.
+pub(super) fn stretches(bounds: &Bounds, lens: &[usize]) -> Vec<(usize, usize, Grid)> {
+    let grids = grids(bounds, lens);
+    let mut stretches: Vec<(usize, usize, Grid)> = Vec::new();
+    let mut end = 0;
+    for (tensor, len) in lens.iter().enumerate() {
+        end += len;
+        match stretches.last_mut() {
+            Some((last, first, _)) if bounds.group(*first) == bounds.group(tensor) => *last = end,
+            _ => stretches.push((end, tensor, grids[bounds.group(tensor)])),
         }
     }
+    stretches
 }
 
 /// The smallest and the largest of the units, on all threads; if one is not a positive number, then one of the two is not.

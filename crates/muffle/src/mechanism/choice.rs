@@ -17,28 +17,17 @@ pub enum NoiseKind {
 }
 
 /// The noise on a sum of gradients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Noise {
     /// Its distribution.
     pub kind: NoiseKind,
     /// How Gaussian noise is shared among groups of tensors.
     pub allocation: Allocation,
-    /// Draws that are added up for one Gaussian number, against attacks on its low bits.
-    pub draws: u32,
-}
-
-impl Default for Noise {
-    fn default() -> Noise {
-        Noise { kind: NoiseKind::default(), allocation: Allocation::default(), draws: 1 }
-    }
 }
 
 impl Noise {
     pub(crate) fn check(&self, clip: &ClipRule) -> Result<(), String> {
-        if self.draws == 0 {
-            return Err("noise.draws = 0 is outside 1 and above".to_string());
-        }
         match (self.kind, clip) {
             (NoiseKind::Gaussian, _) | (NoiseKind::Laplace, ClipRule::Flat { .. }) => Ok(()),
             (NoiseKind::Laplace, _) => {
@@ -50,6 +39,6 @@ impl Noise {
 
     /// The mechanism of a run with this key, which divides sums by `divisor`.
     pub fn mechanism(&self, key: &Key, divisor: f32) -> Mechanism {
-        Mechanism::new(key.clone(), divisor).allocation(self.allocation).draws(self.draws)
+        Mechanism::new(key.clone(), divisor).allocation(self.allocation)
     }
 }

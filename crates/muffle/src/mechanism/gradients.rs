@@ -1,12 +1,13 @@
 //! Gradients of records on their way to a sum in which each record has a bounded part.
 
-use super::bounded::{Bound, Bounded};
+use super::bounded::{Bound, Bounded, extremes, stretches};
 use super::counted::{Count, Counting};
+use super::grid::Grid;
 use super::written_out::{shorten, sum_bounded};
 use super::{Unbounded, Unprotected};
 use crate::clip::{Bounds, Clip, MARGIN, factor};
 use muffle_nn::hooks::Hooks;
-use muffle_nn::{Engine, Examples, Loss, Network, Result, Visit, Weigh};
+use muffle_nn::{Engine, Examples, Loss, Network, Quanta, Result, Visit, Weigh};
 
 /// The gradients of some records at the parameters of a network; nothing is computed yet.
 pub struct Gradients<'a, 's> {
@@ -52,19 +53,38 @@ pub enum Rule<'r> {
 }
 
 impl Rule<'_> {
-    /// The most that one record changes the sum, in the norm of the rule.
-    fn bound(&self) -> Bound {
+    /// The most that one record changes the sum, in the norm of the rule, and the grid that the sum is rounded to.
+    ///
+    /// # Panics
+    /// If the rule was made for another network, or a unit or limit is not a positive finite number.
+    fn bound(&self, engine: &Engine) -> (Bound, Quanta) {
+        let len = engine.network().parameter_len();
+        let in_units = |units: &[f32], threshold: f64| {
+            assert_eq!(units.len(), len, "one unit for every parameter");
+            let good = |unit: &f32| unit.is_normal() && *unit > 0.0;
+            let units_are_good = extremes(engine, units).iter().all(good);
+            assert!(units_are_good, "limits and units are positive finite numbers");
+            let quantum = Grid::l2(threshold, len).quantum;
+            (Bound::Units { threshold }, Quanta::Units { units: units.to_vec(), quantum })
+        };
+        let in_groups = |bounds: Bounds| {
+            let tensors = engine.network().parameters().iter();
+            let lens: Vec<usize> = tensors.map(|parameter| parameter.range.len()).collect();
+            let stretches = stretches(&bounds, &lens).into_iter();
+            let quanta = Quanta::Stretches(stretches.map(|(end, _, grid)| (end, grid.quantum)).collect());
+            (Bound::Groups(bounds), quanta)
+        };
         match self {
-            Rule::Norms(rule) | Rule::Hooked(_, rule) => Bound::Groups(rule.bounds().clone()),
-            Rule::WrittenOut { threshold } => Bound::Groups(Bounds::whole(*threshold)),
-            Rule::Units { units, threshold } => {
-                Bound::Units { units: units.clone(), threshold: positive(*threshold) }
-            }
+            Rule::Norms(rule) | Rule::Hooked(_, rule) => in_groups(rule.bounds().clone()),
+            Rule::WrittenOut { threshold } => in_groups(Bounds::whole(*threshold)),
+            Rule::Units { units, threshold } => in_units(units, positive(*threshold)),
             // m coordinates within their limits are √m of them, to which the noise adds a margin.
-            Rule::Limits(limits) => {
-                Bound::Units { units: limits.clone(), threshold: (limits.len() as f64).sqrt() / MARGIN }
+            Rule::Limits(limits) => in_units(limits, (len as f64).sqrt() / MARGIN),
+            Rule::L1 { threshold } => {
+                let threshold = positive(*threshold);
+                let quantum = Grid::l1(threshold, len).quantum;
+                (Bound::L1(threshold), Quanta::Stretches(vec![(len, quantum)]))
             }
-            Rule::L1 { threshold } => Bound::L1(positive(*threshold)),
         }
     }
 
@@ -113,8 +133,8 @@ impl<'a> Gradients<'a, '_> {
     /// If the rule was made for another network, breaks its own bounds, or has a threshold, unit or limit that is not a
     /// positive finite number.
     pub fn bounded(self, rule: Rule) -> Result<(Bounded<'a>, Unprotected)> {
-        let bound = rule.bound();
-        bound.check(self.engine);
+        let (bound, quanta) = rule.bound(self.engine);
+        self.engine.round_sums_to(quanta);
         let Gradients { engine, parameters, examples, loss, seed } = self;
         let unprotected = match &rule {
             Rule::Norms(rule) => {

@@ -84,6 +84,7 @@ mod bounded;
 mod choice;
 mod counted;
 mod gradients;
+mod grid;
 mod release;
 mod released;
 mod reports;
@@ -113,7 +114,6 @@ pub struct Mechanism {
     key: Key,
     divisor: f32,
     allocation: Allocation,
-    draws: u32,
 }
 
 impl Mechanism {
@@ -127,7 +127,7 @@ impl Mechanism {
             divisor > 0.0 && divisor.is_finite(),
             "a divisor of {divisor} is not a positive finite number"
         );
-        Mechanism { key, divisor, allocation: Allocation::Flat, draws: 1 }
+        Mechanism { key, divisor, allocation: Allocation::Flat }
     }
 
     /// Shares Gaussian noise among groups in another way than evenly.
@@ -136,27 +136,39 @@ impl Mechanism {
         self
     }
 
-    /// Makes every Gaussian number the sum of several, against attacks on its low bits: see
-    /// [`GaussianNoise::draws`](crate::noise::GaussianNoise::draws).
-    ///
-    /// One draw is the default: where a network has many dense weights, a second one costs more than three per cent of a
-    /// step (the example `draws` measures it).
-    ///
-    /// # Panics
-    /// If `draws` is zero.
-    pub fn draws(mut self, draws: u32) -> Mechanism {
-        assert!(draws > 0, "noise needs at least one draw");
-        self.draws = draws;
-        self
-    }
-
     /// Standard deviation of the noise that [`release`](Mechanism::release) leaves on each tensor of the mean: public, for
     /// whoever wants to know how much of a released gradient is noise.
     pub fn deviations(&self, bounds: &Bounds, noise_multiplier: f64, network: &Network) -> Vec<f64> {
         let lens: Vec<usize> = network.parameters().iter().map(|parameter| parameter.range.len()).collect();
-        let deviations = bounds.deviations(self.allocation, noise_multiplier, &lens);
-        deviations.into_iter().map(|deviation| deviation / f64::from(self.divisor)).collect()
+        let (grids, divisor) = (bounded::grids(bounds, &lens), f64::from(self.divisor));
+        let deviations = bounds.deviations(self.allocation, noise_multiplier, &lens).into_iter();
+        let widened = deviations.enumerate().map(|(tensor, deviation)| {
+            deviation * (grids[bounds.group(tensor)].widening + grid::SUMMATION) / divisor
+        });
+        widened.collect()
     }
+}
+
+/// The noise on a sum of gradients is this much wider than its bound asks for, so that it covers how floating point moves a sum of so
+/// many parameters beside the record (docs/floating-point.md).
+pub fn widening(bound: f64, parameters: usize) -> f64 {
+    grid::Grid::l2(bound, parameters).widening + grid::SUMMATION
+}
+
+/// The most that noise on a sum of gradients is wider than its bound asks for.
+pub(crate) fn most_widening() -> f64 {
+    grid::SHARE + grid::SUMMATION
+}
+
+/// A bound on the scale of the noise on a sum of gradients in quanta of its grid.
+pub(crate) fn largest_scale(noise_multiplier: f64, parameters: usize, laplace: bool) -> f64 {
+    let diagonal = if laplace { parameters as f64 } else { (parameters as f64).sqrt() };
+    noise_multiplier * (1.0 + most_widening()) * grid::most_quanta(diagonal)
+}
+
+/// The largest noise multiplier that noise can have in a network of so many parameters.
+pub(crate) fn largest_multiplier(parameters: usize) -> f64 {
+    crate::noise::LARGEST_SCALE / largest_scale(1.0, parameters, true)
 }
 
 /// The multiplier that is left for a sum when counts of this bound are released beside it; `None` if nothing is.
@@ -166,6 +178,23 @@ impl Mechanism {
 pub fn share_of_sum(noise_multiplier: f64, bound: f64, count_deviation: f64) -> Option<f64> {
     let left = noise_multiplier.powi(-2) - (bound / count_deviation).powi(2);
     Some(left.powf(-0.5)).filter(|share| *share > 0.0 && share.is_finite())
+}
+
+/// The scale of noise for a bound.
+///
+/// # Panics
+/// If the multiplier is negative or not finite, or so small that the noise would vanish: it would not be what its event says.
+pub(crate) fn scale_of(noise_multiplier: f64, bound: f64) -> f64 {
+    assert!(
+        noise_multiplier >= 0.0 && noise_multiplier.is_finite(),
+        "a noise multiplier of {noise_multiplier} is not a finite number of at least zero"
+    );
+    let scale = noise_multiplier * bound;
+    assert!(
+        scale.is_normal() || noise_multiplier == 0.0,
+        "noise of scale {scale} does not fit into a number"
+    );
+    scale
 }
 
 /// The event of a mechanism; without noise there is none.

@@ -1,16 +1,14 @@
 //! Noise on a bounded sum of gradients.
 
-use super::bounded::{Bound, extremes};
+use super::bounded::{Bound, stretches};
 use super::counted::Counted;
-use super::runs::{self, Runs};
-use super::{Bounded, Mechanism, Released, event, share_of_sum};
+use super::grid::{Grid, SUMMATION};
+use super::vector::noisy;
+use super::{Bounded, Mechanism, Released, event, scale_of, share_of_sum};
 use crate::ledger::Receipt;
-use crate::noise::{GaussianNoise, LaplaceNoise, Stream};
+use crate::noise::{IntegerNoise, Stream};
 use muffle_accounting::Event;
 use muffle_nn::Engine;
-
-/// Coordinates that get their noise at a time where each has a scale of its own.
-const AT_A_TIME: usize = 256;
 
 impl Mechanism {
     /// Adds noise to every coordinate, once, and divides by the public constant.
@@ -30,8 +28,7 @@ impl Mechanism {
     /// event says so. A multiplier of zero adds nothing, and its event is [`Event::NonPrivate`].
     ///
     /// # Panics
-    /// If the receipt is for something else; if the multiplier is negative or not finite, or so small or large that the noise
-    /// has no scale in single precision; or if the counts alone cost more than the multiplier allows: see [`share_of_sum`].
+    /// If the receipt is for something else; if the multiplier is negative or not finite, or so large that no noise has such a scale; or if the counts alone cost more than the multiplier allows: see [`share_of_sum`].
     pub fn release<'a>(&self, bounded: Bounded<'a>, noise_multiplier: f64, receipt: Receipt) -> Released<'a> {
         let Bounded { engine, bound, counted } = bounded;
         let event = match bound {
@@ -44,79 +41,61 @@ impl Mechanism {
         });
         let counts = counted.map_or(Vec::new(), |counted| self.noisy(counted, receipt.beside()));
         let (stream, event) = receipt.redeem(&event);
-        match bound {
-            Bound::Groups(bounds) => {
-                let tensors = engine.network().parameters().iter();
-                let lens: Vec<usize> = tensors.map(|parameter| parameter.range.len()).collect();
-                let deviations = bounds.deviations(self.allocation, share, &lens);
-                self.add_by_runs(engine, &self.gaussian(stream), &Runs::new(&deviations, &lens, share));
-            }
-            Bound::Units { units, threshold } => {
-                let scale = share * threshold;
-                for unit in extremes(engine, &units) {
-                    runs::single(scale * f64::from(unit), share);
+        let noise = self.noise_by_stretch(engine, &bound, share, stream);
+        let divided = 1.0 / f64::from(self.divisor);
+        engine.settle(&|first, quanta, totals| {
+            let (mut coordinate, mut rest) = (first, &mut totals[..]);
+            let begin = noise.partition_point(|(end, _)| *end <= first);
+            for (end, noise) in &noise[begin..] {
+                let (now, later) = rest.split_at_mut((end - coordinate).min(rest.len()));
+                noise.add(coordinate as u64, now);
+                (coordinate, rest) = (*end, later);
+                if rest.is_empty() {
+                    break;
                 }
-                self.add_by_coordinate(engine, &self.gaussian(stream), runs::single(scale, share), &units);
             }
-            Bound::L1(threshold) => {
-                let scale = runs::single(share * threshold, share);
-                let noise = LaplaceNoise::new(&self.key, stream);
-                self.add(engine, &|first, chunk| noise.add(first as u64, scale, chunk));
-            }
-        }
+            totals.iter_mut().zip(quanta).for_each(|(total, quantum)| *total *= quantum * divided);
+        });
         Released::new(engine, event).with_counts(counts)
     }
 
-    pub(super) fn gaussian(&self, stream: Stream) -> GaussianNoise {
-        GaussianNoise::new(&self.key, stream).draws(self.draws)
+    /// The noise of each stretch of coordinates, in quanta, with the end of the stretch.
+    fn noise_by_stretch(
+        &self,
+        engine: &Engine,
+        bound: &Bound,
+        noise_multiplier: f64,
+        stream: Stream,
+    ) -> Vec<(usize, IntegerNoise)> {
+        let scale = |bound: f64, grid: Grid| {
+            scale_of(noise_multiplier, bound) * (grid.widening + SUMMATION) / grid.quantum
+        };
+        let gaussian = |end: usize, bound: f64, grid: Grid| {
+            (end, IntegerNoise::gaussian(&self.key, stream, scale(bound, grid)))
+        };
+        let lens: Vec<usize> =
+            engine.network().parameters().iter().map(|tensor| tensor.range.len()).collect();
+        match bound {
+            Bound::Groups(bounds) => {
+                let deviations = bounds.deviations(self.allocation, 1.0, &lens);
+                let stretches = stretches(bounds, &lens).into_iter();
+                stretches.map(|(end, tensor, grid)| gaussian(end, deviations[tensor], grid)).collect()
+            }
+            Bound::Units { threshold } => {
+                let len = lens.iter().sum();
+                vec![gaussian(len, *threshold, Grid::l2(*threshold, len))]
+            }
+            Bound::L1(threshold) => {
+                let len = lens.iter().sum();
+                let scale = scale(*threshold, Grid::l1(*threshold, len));
+                vec![(len, IntegerNoise::laplace(&self.key, stream, scale))]
+            }
+        }
     }
 
     fn noisy(&self, counted: Counted, stream: Stream) -> Vec<f64> {
-        let mut noise = vec![0.0f32; counted.sums.len()];
-        self.gaussian(stream).add(0, counted.deviation as f32, &mut noise);
-        counted.sums.iter().zip(noise).map(|(sum, noise)| sum + f64::from(noise)).collect()
-    }
-
-    /// Adds noise with the deviation of each stretch of coordinates, and divides.
-    pub(super) fn add_by_runs(&self, engine: &mut Engine, noise: &GaussianNoise, runs: &Runs) {
-        self.add(engine, &|first, chunk| {
-            runs.within(first, chunk, |coordinate, deviation, values| {
-                if deviation > 0.0 {
-                    noise.add(coordinate, deviation, values);
-                }
-            });
-        });
-    }
-
-    /// Works on the sum chunk by chunk, and divides by the public constant.
-    fn add(&self, engine: &mut Engine, work: &(dyn Fn(usize, &mut [f32]) + Sync)) {
-        let share = 1.0 / self.divisor;
-        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
-            work(first, chunk);
-            chunk.iter_mut().for_each(|value| *value *= share);
-        });
-    }
-
-    /// Adds noise of deviation `scale` times the unit to every coordinate, and divides.
-    pub(super) fn add_by_coordinate(
-        &self,
-        engine: &mut Engine,
-        noise: &GaussianNoise,
-        scale: f32,
-        units: &[f32],
-    ) {
-        let share = 1.0 / self.divisor;
-        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
-            let mut normals = [0.0; AT_A_TIME];
-            for (part, values) in chunk.chunks_mut(AT_A_TIME).enumerate() {
-                let begin = first + part * AT_A_TIME;
-                let normals = &mut normals[..values.len()];
-                noise.fill(begin as u64, 1.0, normals);
-                let noisy = values.iter_mut().zip(normals).zip(&units[begin..]);
-                noisy.for_each(|((value, normal), unit)| {
-                    *value = share * (*value + scale * *unit * *normal);
-                });
-            }
-        });
+        let grid = Grid::l2(counted.bound, counted.sums.len());
+        let deviation = counted.deviation * grid.widening / grid.quantum;
+        noisy(counted.sums, grid, &IntegerNoise::gaussian(&self.key, stream, deviation))
     }
 }

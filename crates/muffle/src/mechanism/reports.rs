@@ -1,10 +1,15 @@
 //! Noise on every record's own gradient, before anything is summed.
 
+use super::grid::Grid;
 use super::written_out::{shorten, sum_bounded};
-use super::{Gradients, Mechanism, Released, Unprotected, event, runs};
+use super::{Gradients, Mechanism, Released, Unprotected, event, scale_of};
 use crate::ledger::Receipt;
+use crate::noise::IntegerNoise;
 use muffle_accounting::Event;
 use muffle_nn::Result;
+
+/// Coordinates that get their noise at a time.
+const AT_A_TIME: usize = 256;
 
 impl Mechanism {
     /// Sums one report for each record and divides by the public constant: a record's gradient brought to the threshold, noise,
@@ -32,11 +37,25 @@ impl Mechanism {
     ) -> Result<(Released<'a>, Unprotected)> {
         let event = event(noise_multiplier, Event::gaussian);
         let (stream, event) = receipt.redeem(&event);
-        let noise = self.gaussian(stream);
-        let deviation = runs::single(noise_multiplier * threshold, noise_multiplier);
+        let grid = Grid::l2(threshold, gradients.network().parameter_len());
+        let deviation = scale_of(noise_multiplier, threshold * grid.widening) / grid.quantum;
+        let noise = IntegerNoise::gaussian(&self.key, stream, deviation);
         let randomise = |record: usize, gradient: &mut [f32]| {
             shorten(gradient, threshold);
-            noise.add(record as u64 * gradient.len() as u64, deviation, gradient);
+            let first = record as u64 * gradient.len() as u64;
+            for (part, values) in gradient.chunks_mut(AT_A_TIME).enumerate() {
+                let mut totals = [0.0; AT_A_TIME];
+                let totals = &mut totals[..values.len()];
+                totals
+                    .iter_mut()
+                    .zip(&*values)
+                    .for_each(|(total, value)| *total = grid.round(f64::from(*value)));
+                noise.add(first + (part * AT_A_TIME) as u64, totals);
+                values
+                    .iter_mut()
+                    .zip(totals)
+                    .for_each(|(value, total)| *value = (*total * grid.quantum) as f32);
+            }
             shorten(gradient, threshold);
         };
         let Gradients { engine, parameters, examples, loss, seed } = gradients;

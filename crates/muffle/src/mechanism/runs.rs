@@ -8,11 +8,6 @@ pub(super) struct Runs {
 
 impl Runs {
     /// From the deviation and the length of every tensor.
-    pub fn new(deviations: &[f64], lens: &[usize], noise_multiplier: f64) -> Runs {
-        Runs::of(deviations.iter().map(|deviation| single(*deviation, noise_multiplier)), lens)
-    }
-
-    /// From deviations in single precision.
     pub fn of(deviations: impl Iterator<Item = f32>, lens: &[usize]) -> Runs {
         let mut runs: Vec<(usize, f32)> = Vec::new();
         let mut end = 0;
@@ -42,23 +37,6 @@ impl Runs {
     }
 }
 
-/// The scale of noise in single precision.
-///
-/// # Panics
-/// If that is not possible: noise that rounds to nothing would not be what its event says.
-pub(super) fn single(scale: f64, noise_multiplier: f64) -> f32 {
-    assert!(
-        noise_multiplier >= 0.0 && noise_multiplier.is_finite(),
-        "a noise multiplier of {noise_multiplier} is not a finite number of at least zero"
-    );
-    let single = scale as f32;
-    assert!(
-        single.is_normal() || noise_multiplier == 0.0,
-        "noise of scale {scale} does not fit into single precision"
-    );
-    single
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,7 +45,7 @@ mod tests {
     #[test]
     fn any_slice_meets_the_deviation_of_each_coordinate() {
         let (lens, deviations) = ([3usize, 1, 4, 2], [1.0, 1.0, 2.0, 3.0]);
-        let runs = Runs::new(&deviations, &lens, 1.0);
+        let runs = Runs::of(deviations.into_iter(), &lens);
         assert_eq!(runs.runs, [(4, 1.0), (8, 2.0), (10, 3.0)]);
         let expected = [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0];
         for begin in 0..10 {
@@ -86,11 +64,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "does not fit")]
-    fn noise_that_would_vanish_is_refused() {
-        Runs::new(&[1e-60], &[4], 1e-60);
     }
 }

@@ -7,6 +7,9 @@ use crate::noise::GaussianNoise;
 use muffle_accounting::Event;
 use muffle_nn::Engine;
 
+/// Coordinates that get their noise at a time where each has a scale of its own.
+const AT_A_TIME: usize = 256;
+
 /// A sum of per-example gradients of which nothing is proved.
 #[must_use = "a sum is of use only to a release"]
 pub struct Unbounded<'a> {
@@ -59,13 +62,13 @@ impl Mechanism {
         let claim = receipt.release().clone();
         assert!(matches!(claim, Event::Claimed { .. }), "an unproved release is a claim");
         let (stream, claim) = receipt.redeem(&claim);
-        let noise = self.gaussian(stream);
+        let noise = GaussianNoise::new(&self.key, stream);
         let engine = sum.engine;
         match deviations {
             Deviations::Coordinates(deviations) => {
                 let parameters = engine.network().parameter_len();
                 assert_eq!(deviations.len(), parameters, "one deviation for every parameter");
-                self.add_by_coordinate(engine, &noise, 1.0, deviations);
+                self.add_by_coordinate(engine, &noise, deviations);
             }
             Deviations::Tensors(deviations) => {
                 let tensors = engine.network().parameters();
@@ -75,6 +78,50 @@ impl Mechanism {
             }
         }
         Released::new(engine, claim)
+    }
+
+    /// Divides by the public constant, for a run without privacy.
+    ///
+    /// # Guarantee
+    /// None: the event is [`Event::NonPrivate`], and its price is infinite.
+    ///
+    /// # Panics
+    /// If the receipt is for anything private.
+    pub fn divide<'a>(&self, sum: Unbounded<'a>, receipt: Receipt) -> Released<'a> {
+        let (_, event) = receipt.redeem(&Event::NonPrivate);
+        let mut released = Released::new(sum.engine, event);
+        released.scale(1.0 / self.divisor);
+        released
+    }
+
+    /// Adds noise with the deviation of each stretch of coordinates, and divides.
+    fn add_by_runs(&self, engine: &mut Engine, noise: &GaussianNoise, runs: &Runs) {
+        let share = 1.0 / self.divisor;
+        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            runs.within(first, chunk, |coordinate, deviation, values| {
+                if deviation > 0.0 {
+                    noise.add(coordinate, deviation, values);
+                }
+            });
+            chunk.iter_mut().for_each(|value| *value *= share);
+        });
+    }
+
+    /// Adds noise with a deviation for every coordinate, and divides.
+    fn add_by_coordinate(&self, engine: &mut Engine, noise: &GaussianNoise, deviations: &[f32]) {
+        let share = 1.0 / self.divisor;
+        engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            let mut normals = [0.0; AT_A_TIME];
+            for (part, values) in chunk.chunks_mut(AT_A_TIME).enumerate() {
+                let begin = first + part * AT_A_TIME;
+                let normals = &mut normals[..values.len()];
+                noise.fill(begin as u64, 1.0, normals);
+                let noisy = values.iter_mut().zip(normals).zip(&deviations[begin..]);
+                noisy.for_each(|((value, normal), deviation)| {
+                    *value = share * (*value + *deviation * *normal)
+                });
+            }
+        });
     }
 
     /// Noise for papers that add it to every example of a step; example `e` takes its coordinates from `e` times the number of

@@ -1,8 +1,9 @@
 //! Sums that are no gradients: counts, votes, vectors, matrices.
 
-use super::{Mechanism, event};
+use super::grid::Grid;
+use super::{Mechanism, event, scale_of};
 use crate::ledger::Receipt;
-use crate::noise::{GaussianNoise, LaplaceNoise, coarsen};
+use crate::noise::IntegerNoise;
 use muffle_accounting::Event;
 
 /// Numbers of which one record can move only so far. They are not private yet and show nothing of themselves.
@@ -56,7 +57,7 @@ impl Mechanism {
     /// and its event is [`Event::NonPrivate`].
     ///
     /// # Panics
-    /// If the receipt is for something else, or the noise is no number in single precision.
+    /// If the receipt is for something else, or the noise multiplier is no number that noise can have.
     pub fn answer(
         &self,
         vector: BoundedVector,
@@ -64,19 +65,24 @@ impl Mechanism {
         receipt: Receipt,
     ) -> (Vec<f64>, Event) {
         let BoundedVector { values, norm, bound } = vector;
-        let scale = noise_multiplier * bound;
-        let single = super::runs::single(scale, noise_multiplier);
-        let mut noise = vec![0.0f32; values.len()];
-        let event = match norm {
-            Norm::L1 => event(noise_multiplier, Event::laplace),
-            Norm::L2 => event(noise_multiplier, Event::gaussian),
+        let (grid, event) = match norm {
+            Norm::L1 => (Grid::l1(bound, values.len()), event(noise_multiplier, Event::laplace)),
+            Norm::L2 => (Grid::l2(bound, values.len()), event(noise_multiplier, Event::gaussian)),
         };
+        let scale = scale_of(noise_multiplier, bound * grid.widening) / grid.quantum;
         let (stream, event) = receipt.redeem(&event);
-        match norm {
-            Norm::L1 => LaplaceNoise::new(&self.key, stream).add(0, single, &mut noise),
-            Norm::L2 => GaussianNoise::new(&self.key, stream).fill(0, single, &mut noise),
-        }
-        let noisy = values.iter().zip(noise).map(|(value, noise)| coarsen(value + f64::from(noise), scale));
-        (noisy.collect(), event)
+        let noise = match norm {
+            Norm::L1 => IntegerNoise::laplace(&self.key, stream, scale),
+            Norm::L2 => IntegerNoise::gaussian(&self.key, stream, scale),
+        };
+        (noisy(values, grid, &noise), event)
     }
+}
+
+/// Numbers on a grid with noise on the same grid.
+pub(super) fn noisy(mut values: Vec<f64>, grid: Grid, noise: &IntegerNoise) -> Vec<f64> {
+    values.iter_mut().for_each(|value| *value = grid.round(*value));
+    noise.add(0, &mut values);
+    values.iter_mut().for_each(|value| *value *= grid.quantum);
+    values
 }

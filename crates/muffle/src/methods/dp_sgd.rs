@@ -51,9 +51,11 @@ impl Method for DpSgd {
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
-        // Without privacy the threshold is far above any gradient that is worth a step: nothing is clipped.
-        let rule = if self.private { &self.clip } else { &ClipRule::Flat { threshold: 1e30 } };
-        let rule = rule.rule(step.gradients.network(), step.clip_factor);
+        if !self.private {
+            let (sum, unprotected) = step.gradients.weighed(&|_, factors| factors.fill(1.0))?;
+            return Ok(Release { gradient: step.mechanism.divide(sum, step.receipt), unprotected });
+        }
+        let rule = self.clip.rule(step.gradients.network(), step.clip_factor);
         let rule = rule.expect("the rule was checked when it was built");
         let (bounded, unprotected) = step.gradients.bounded(match self.noise {
             NoiseKind::Gaussian => Rule::Norms(&*rule),
@@ -65,8 +67,8 @@ impl Method for DpSgd {
 
     fn purpose(&self) -> Purpose {
         match self.noise {
-            NoiseKind::Gaussian => Purpose::PerExample,
-            NoiseKind::Laplace => Purpose::Plain,
+            NoiseKind::Laplace if self.private => Purpose::Plain,
+            _ => Purpose::PerExample,
         }
     }
 }

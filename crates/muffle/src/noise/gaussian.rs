@@ -5,7 +5,7 @@ use super::key::Key;
 use super::stream::{Keystream, Stream};
 
 /// Normals made together: sixteen Box–Muller pairs, from two blocks of the stream.
-pub(super) const CHUNK: usize = 32;
+const CHUNK: usize = 32;
 /// Blocks of the stream in a chunk: radii and angles.
 const BLOCKS: usize = 2;
 /// Where the low halves of the radii lie in the stream: one block for each chunk, read only if a radius needs it.
@@ -18,9 +18,10 @@ const MIDDLE: [u8; 64] = *[[0, 0, 0, 128]; 16].as_flattened().as_array().expect(
 /// Chunks worked on at a time: enough to keep the cipher's vector units busy, little enough to stay in the first cache.
 const CHUNKS_AT_A_TIME: usize = 8;
 /// Normals worked on at a time.
-pub(super) const AT_A_TIME: usize = CHUNKS_AT_A_TIME * CHUNK;
+const AT_A_TIME: usize = CHUNKS_AT_A_TIME * CHUNK;
 
-/// Independent Gaussian noise, one normal for each coordinate of a stream.
+/// Independent Gaussian numbers in single precision, one for each coordinate of a stream: for first weights, random inputs and
+/// noise that nobody vouches for. Private releases take [`IntegerNoise`](super::IntegerNoise).
 ///
 /// ```
 /// use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
@@ -44,39 +45,17 @@ pub(super) const AT_A_TIME: usize = CHUNKS_AT_A_TIME * CHUNK;
 ///
 /// # Guarantee
 ///
-/// The noise of a coordinate depends on the key, the stream, the coordinate and the number of draws, and on nothing
-/// else: not on the slice it was asked in, the thread, or the processor. A normal reaches 9.49 standard deviations; the
+/// The noise of a coordinate depends on the key, the stream and the coordinate, and on nothing else: not on the slice it was asked in, the thread, or the processor. A normal reaches 9.49 standard deviations; the
 /// probability beyond is missing, which puts d coordinates within total variation distance d·2.3·10⁻²¹ of true normals.
 pub struct GaussianNoise {
     key: Key,
     stream: Stream,
-    draws: u32,
 }
 
 impl GaussianNoise {
-    /// Noise from one stream, with one draw for each coordinate.
+    /// Noise from one stream.
     pub fn new(key: &Key, stream: Stream) -> Self {
-        Self { key: key.clone(), stream, draws: 1 }
-    }
-
-    /// Makes each normal the sum of several, divided by the square root of their number.
-    ///
-    /// The distribution stays the same, and the time grows in proportion. One draw can be guessed from the low bits
-    /// of a release, since few pairs of floating-point numbers give exactly that value; with four draws the guess has
-    /// too many answers to search.
-    ///
-    /// # Source
-    ///
-    /// Holohan and Braghin 2021, "Secure random sampling in differential privacy"; four draws, as in the secure mode of
-    /// Opacus.
-    ///
-    /// # Panics
-    ///
-    /// If `draws` is zero.
-    pub fn draws(mut self, draws: u32) -> Self {
-        assert!(draws > 0, "noise needs at least one draw");
-        self.draws = draws;
-        self
+        Self { key: key.clone(), stream }
     }
 
     /// Adds noise to `values`, which are the coordinates from `first_coordinate` on.
@@ -126,7 +105,7 @@ impl GaussianNoise {
             let skip = (coordinate % CHUNK as u64) as usize;
             let count = values.len().min(normals.len() - skip);
             let chunks = (skip + count).div_ceil(CHUNK);
-            source.read_sums(coordinate / CHUNK as u64, self.draws, &mut normals[..chunks * CHUNK]);
+            source.read(coordinate / CHUNK as u64, &mut normals[..chunks * CHUNK]);
             let (now, later) = values.split_at_mut(count);
             combine(now, &normals[skip..skip + count]);
             values = later;
@@ -136,15 +115,15 @@ impl GaussianNoise {
 }
 
 /// The standard normals of a stream, one chunk after the other.
-pub(super) struct Normals(Keystream);
+struct Normals(Keystream);
 
 impl Normals {
-    pub(super) fn new(key: &Key, stream: Stream) -> Self {
+    fn new(key: &Key, stream: Stream) -> Self {
         Self(Keystream::new(key.bytes(), stream))
     }
 
     /// Writes whole chunks, from chunk `first` of the stream on.
-    pub(super) fn read(&mut self, first: u64, normals: &mut [f32]) {
+    fn read(&mut self, first: u64, normals: &mut [f32]) {
         let chunks = normals.len() / CHUNK;
         let end = first.checked_add(chunks as u64).and_then(|end| end.checked_mul(BLOCKS as u64));
         assert!(end.is_some_and(|end| end <= LOW_HALVES), "{BEYOND_THE_END}");
@@ -171,30 +150,6 @@ impl Normals {
                 *low = drawn;
             }
         }
-    }
-
-    /// Writes whole chunks, each the scaled sum of several; the draws of a chunk are neighbours in the stream.
-    fn read_sums(&mut self, first: u64, draws: u32, sums: &mut [f32]) {
-        let first = first.checked_mul(u64::from(draws)).expect(BEYOND_THE_END);
-        if draws == 1 {
-            return self.read(first, sums);
-        }
-        let (sums, _) = sums.as_chunks_mut::<CHUNK>();
-        sums.fill([0.0; CHUNK]);
-        let mut normals = [0.0; AT_A_TIME];
-        let count = sums.len() * draws as usize;
-        for begin in (0..count).step_by(CHUNKS_AT_A_TIME) {
-            let end = count.min(begin + CHUNKS_AT_A_TIME);
-            let normals = &mut normals[..(end - begin) * CHUNK];
-            self.read(first + begin as u64, normals);
-            for (chunk, normals) in (begin..end).zip(normals.as_chunks::<CHUNK>().0) {
-                for (sum, normal) in sums[chunk / draws as usize].iter_mut().zip(normals) {
-                    *sum += normal;
-                }
-            }
-        }
-        let scale = 1.0 / (draws as f32).sqrt();
-        sums.as_flattened_mut().iter_mut().for_each(|sum| *sum *= scale);
     }
 }
 

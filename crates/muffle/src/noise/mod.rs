@@ -5,35 +5,35 @@
 //! threads drew it or on how the coordinates were split between them.
 //!
 //! ```
-//! use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
+//! use muffle::noise::{IntegerNoise, Key, Purpose, Stream};
 //!
 //! let key = Key::from_entropy().expect("the operating system provides entropy");
-//! let noise = GaussianNoise::new(&key, Stream::new(Purpose::GradientNoise, 0));
-//! let mut sum = vec![0.0f32; 1000];
-//! noise.add(0, 1.5, &mut sum);
+//! let noise = IntegerNoise::gaussian(&key, Stream::new(Purpose::GradientNoise, 0), 1.5e6);
+//! let mut sum = vec![0.0; 1000];
+//! noise.add(0, &mut sum);
 //! ```
 //!
 //! # Floating point
 //!
-//! Privacy proofs speak of real numbers; a computer adds rounded ones (Mironov 2012, "On significance of the least
-//! significant bits for differential privacy"). What is done here about it: the stream is cryptographic, the tail is
-//! drawn from 64 bits, and a value can be the sum of several draws
-//! ([`draws`](GaussianNoise::draws)) so that it does not reveal which random bits made it. This makes the known
-//! attacks impractical; it is not a proof about floating-point numbers.
+//! Privacy proofs speak of real numbers; a computer adds rounded ones, and the last bits of a noisy number can give away what is
+//! below the noise (Mironov 2012, "On significance of the least significant bits for differential privacy"). So everything
+//! private is released on a grid, with [noise on the integers](IntegerNoise) that is rounded from real noise without an error:
+//! docs/floating-point.md.
 
 #[cfg(target_arch = "x86_64")]
 mod eight_blocks;
 mod elementary;
 mod gaussian;
-mod grain;
+mod integers;
 mod key;
-mod laplace;
+mod quick;
 mod stream;
 mod uniform;
+mod wide;
 
 pub use gaussian::GaussianNoise;
-pub(crate) use grain::coarsen;
+pub use integers::IntegerNoise;
+pub(crate) use integers::LARGEST_SCALE;
 pub use key::{EntropyError, Key};
-pub use laplace::LaplaceNoise;
 pub use stream::{Purpose, Stream};
 pub use uniform::Uniform;

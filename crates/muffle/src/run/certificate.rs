@@ -14,10 +14,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What is outside every figure here.
-const NOT_COVERED: [&str; 4] = [
+const NOT_COVERED: [&str; 3] = [
     "the choice of hyper-parameters, and of the best among several runs or epochs",
     "the test split: accuracies are plain statistics of its records",
-    "floating point: noise is taken as exact real numbers",
     "records of one person in several rows: the unit is one record",
 ];
 
@@ -259,6 +258,7 @@ impl Certificate {
                 .into_iter()
                 .chain(audit.map(|_| AUDIT_NOT_COVERED))
                 .map(String::from)
+                .chain(terms.not_covered.iter().cloned())
                 .collect(),
             events,
             binding,

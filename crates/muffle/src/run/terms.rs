@@ -29,6 +29,8 @@ pub struct Terms {
     pub preparations: Vec<&'static str>,
     /// What the certificate says of this kind of training.
     pub training: Map<String, Value>,
+    /// What the figures leave out for this kind of training, beside what they always do.
+    pub not_covered: Vec<String>,
 }
 
 impl Terms {

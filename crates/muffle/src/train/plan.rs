@@ -1,5 +1,6 @@
 //! From a recipe and the shape of its data to numbers: sample rate, steps, noise, epsilon.
 
+mod floating_point;
 mod numbers;
 
 use super::network::{check_shapes, describe};
@@ -215,6 +216,7 @@ impl Plan {
             filter_order: self.filter_order,
             preparations: vec![principal_components::PURPOSE.name(), METHOD.name()],
             training: self.certified(),
+            not_covered: self.not_covered(),
         }
     }
 
@@ -243,6 +245,9 @@ impl Plan {
         let parts = [("sampler", sampler), ("clip", clip), ("noise", noise)];
         let parts = parts.map(|(name, value)| (name.to_string(), value));
         let mut all = Map::from_iter(parts);
+        if self.recipe.run.private && self.noise_multiplier > 0.0 {
+            all.insert("floating_point".to_string(), self.floating_point());
+        }
         if let Some(validation) = training.validation {
             all.insert("validation".to_string(), json!(validation));
         }

@@ -334,7 +334,6 @@ mod tests {
             ("clip.threshold=-1", "clip.threshold = -1"),
             ("optimizer.momentum=1", "optimizer.momentum = 1"),
             ("augmentation.views=0", "augmentation.views = 0"),
-            ("noise.draws=0", "noise.draws = 0"),
             ("steps", "key=value"),
         ] {
             let message = refused(&[setting]);

@@ -3,7 +3,7 @@
 use crate::common::distance;
 use crate::trial::{DATA, NOBODY, NOISE, THRESHOLD, Trial, length, normals, raw_sum};
 use muffle::ledger::{Access, Ledger};
-use muffle::mechanism::Mechanism;
+use muffle::mechanism::{Mechanism, widening};
 use muffle::methods::Mode;
 use muffle::noise::Key;
 use muffle::relevance;
@@ -39,8 +39,10 @@ fn relevance_noise_measures_every_neuron_by_its_private_relevance() {
 
     let (noise, _) = trial.release(&NOBODY, 2);
     for (place, (value, normal)) in noise.iter().zip(normals(2, 0, noise.len())).enumerate() {
-        let expected = NOISE * THRESHOLD / owned(place).sqrt() * f64::from(normal);
-        assert!((f64::from(*value) - expected).abs() <= 1e-5 * expected.abs(), "{place}");
+        let deviation = NOISE * THRESHOLD * widening(THRESHOLD, noise.len()) / owned(place).sqrt();
+        let expected = deviation * f64::from(normal);
+        // The grid is a part of 2⁻¹⁸ of the bound.
+        assert!((f64::from(*value) - expected).abs() <= 1e-5 * (expected.abs() + deviation), "{place}");
     }
     for scale in [0.01, 30.0] {
         let record = trial.setting.records(1, scale);
@@ -51,7 +53,8 @@ fn relevance_noise_measures_every_neuron_by_its_private_relevance() {
         assert!(factor < 1.0, "{norm}");
         let expected: Vec<f32> =
             raw.iter().zip(&noise).map(|(value, noise)| factor * value + noise).collect();
-        assert!(distance(&trial.release(&record, 2).0, &expected) < 1e-4);
+        // To the grid.
+        assert!(distance(&trial.release(&record, 2).0, &expected) < 2e-3);
     }
 }
 

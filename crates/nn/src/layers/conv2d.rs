@@ -342,6 +342,10 @@ impl Layer for Conv2d {
         }
     }
 
+    fn sums_positions(&self) -> bool {
+        self.gram
+    }
+
     fn is_bilinear(&self) -> bool {
         true
     }

@@ -145,6 +145,10 @@ impl Layer for ConvTranspose2d {
         self.convolution.squared_norms(exchanged, weight_norms);
     }
 
+    fn sums_positions(&self) -> bool {
+        self.convolution.sums_positions()
+    }
+
     fn accumulate(
         &self,
         Gradients { pass, input, upstream, memory }: Gradients,

@@ -185,6 +185,10 @@ impl Layer for Dense {
         (self.steps == 1).then_some(self)
     }
 
+    fn sums_positions(&self) -> bool {
+        self.steps > 1
+    }
+
     fn is_bilinear(&self) -> bool {
         true
     }

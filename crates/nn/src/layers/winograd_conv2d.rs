@@ -170,6 +170,10 @@ impl Layer for WinogradConv2d {
         }
     }
 
+    fn sums_positions(&self) -> bool {
+        self.gram
+    }
+
     fn is_bilinear(&self) -> bool {
         true
     }

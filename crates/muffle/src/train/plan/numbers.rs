@@ -2,6 +2,7 @@
 //! still free.
 
 use super::{Error, Pricing, Result, clip_factor};
+use crate::mechanism::largest_multiplier;
 
 /// Scales of noise, and thresholds, that leave room in single precision for what is made of them.
 const SCALES: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
@@ -25,8 +26,10 @@ pub(super) fn check_numbers(pricing: Pricing, noise_multiplier: f64, steps: u64)
             return refuse("the clip threshold", factor * threshold, step, "between 1e-30 and 1e30");
         }
         let noise = noise_multiplier * pricing.noise_factor(step);
-        if noisy && !(noise > 0.0 && noise.is_finite()) {
-            return refuse("noise_multiplier times noise_schedule", noise, step, "a positive finite number");
+        let most = largest_multiplier(pricing.network.parameter_len());
+        if noisy && !(noise > 0.0 && noise <= most) {
+            let allowed = format!("a positive number of at most {most:e}");
+            return refuse("noise_multiplier times noise_schedule", noise, step, &allowed);
         }
         let scale = |threshold: &f64| noise * factor * threshold;
         if let Some(threshold) =
@@ -36,7 +39,7 @@ pub(super) fn check_numbers(pricing: Pricing, noise_multiplier: f64, steps: u64)
                 "noise_multiplier times the clip threshold",
                 scale(threshold),
                 step,
-                "between 1e-30 and 1e30: noise is drawn in single precision",
+                "between 1e-30 and 1e30",
             );
         }
     }

@@ -212,6 +212,10 @@ impl Layer for Lstm {
         }
     }
 
+    fn sums_positions(&self) -> bool {
+        true
+    }
+
     /// Weights through the Gram matrices of gate gradients, inputs and hidden states; biases from the sum over time.
     fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f64]) {
         let (groups, row, batch) = (self.sizes.groups(), self.sizes.row(), pass.batch);

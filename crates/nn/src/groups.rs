@@ -1,0 +1,146 @@
+//! Groups of records such that one record more changes one group.
+
+use crate::examples::{Examples, Target};
+use crate::split_mix::SplitMix;
+use std::ops::Range;
+
+/// Most records in a group. Rounding within a group grows with its square, the cost of adding up groups falls with it.
+pub const GROUP: usize = 256;
+
+/// The records of a batch in groups: their order, and where each group lies in it.
+pub(crate) struct Groups {
+    /// Positions in the batch, group by group; `None` if there is one group and the order is that of the batch.
+    order: Option<Vec<usize>>,
+    /// Places in the order.
+    pub ranges: Vec<Range<usize>>,
+}
+
+impl Groups {
+    /// All records in one group.
+    pub fn one(records: usize) -> Groups {
+        Groups { order: None, ranges: std::iter::once(0..records).collect() }
+    }
+
+    /// Groups of at most [`GROUP`] records, by a hash of each record's identity: a group with more is split in two by the next
+    /// binary digit of the hash.
+    ///
+    /// # Guarantee
+    /// With one record more, every group stays as it is but one, which has this record too, perhaps split into several.
+    pub fn by_identity(examples: &dyn Examples, records: usize) -> Groups {
+        if records <= GROUP {
+            return Groups::one(records);
+        }
+        let mut hashed: Vec<(u64, usize)> =
+            (0..records).map(|record| (SplitMix::new(examples.identity(record)).bits(), record)).collect();
+        hashed.sort_unstable();
+        let mut ranges = Vec::new();
+        split(&hashed, 0, 0, &mut ranges);
+        Groups { order: Some(hashed.into_iter().map(|(_, record)| record).collect()), ranges }
+    }
+
+    /// The position in the batch of the record at a place in the order.
+    pub fn position(&self, place: usize) -> usize {
+        self.order.as_ref().map_or(place, |order| order[place])
+    }
+}
+
+/// Splits sorted hashes that agree in their first digits; `first` is the place of the first of them.
+fn split(hashed: &[(u64, usize)], first: usize, digits: u32, ranges: &mut Vec<Range<usize>>) {
+    if hashed.is_empty() {
+        return;
+    }
+    // Records of the same identity, in batches that are not drawn from a data set, stay together.
+    if hashed.len() <= GROUP || digits == u64::BITS {
+        return ranges.push(first..first + hashed.len());
+    }
+    let middle = hashed.partition_point(|(hash, _)| hash << digits >> 63 == 0);
+    split(&hashed[..middle], first, digits + 1, ranges);
+    split(&hashed[middle..], first + middle, digits + 1, ranges);
+}
+
+/// A batch whose records come in the order of the groups.
+pub(crate) struct Ordered<'a> {
+    pub examples: &'a dyn Examples,
+    pub groups: &'a Groups,
+}
+
+impl Ordered<'_> {
+    fn place(&self, index: usize) -> usize {
+        let views = self.examples.views();
+        self.groups.position(index / views) * views + index % views
+    }
+}
+
+impl Examples for Ordered<'_> {
+    fn len(&self) -> usize {
+        self.examples.len()
+    }
+
+    fn read(&self, index: usize, input: &mut [f32]) {
+        self.examples.read(self.place(index), input);
+    }
+
+    fn target(&self, index: usize) -> Target<'_> {
+        self.examples.target(self.place(index))
+    }
+
+    fn views(&self) -> usize {
+        self.examples.views()
+    }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.examples.identity(self.groups.position(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Records that are known by numbers.
+    struct Numbers(Vec<u64>);
+
+    impl Examples for Numbers {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn read(&self, _: usize, _: &mut [f32]) {}
+
+        fn target(&self, _: usize) -> Target<'_> {
+            Target::None
+        }
+
+        fn identity(&self, record: usize) -> u64 {
+            self.0[record]
+        }
+    }
+
+    fn groups(numbers: &[u64]) -> BTreeSet<BTreeSet<u64>> {
+        let groups = Groups::by_identity(&Numbers(numbers.to_vec()), numbers.len());
+        let of = |range: &Range<usize>| range.clone().map(|place| numbers[groups.position(place)]).collect();
+        groups.ranges.iter().map(of).collect()
+    }
+
+    #[test]
+    fn one_record_more_changes_one_group() {
+        for count in [255, 256, 257, 300, 511, 1024, 3000] {
+            let numbers: Vec<u64> = (0..count).map(|number| number * 7919).collect();
+            let before = groups(&numbers);
+            assert_eq!(before.iter().map(BTreeSet::len).sum::<usize>(), numbers.len());
+            assert!(before.iter().all(|group| group.len() <= GROUP));
+            for more in (0..200).map(|place| place * 7919 * 16 + 1) {
+                let mut numbers = numbers.clone();
+                numbers.insert((more % count) as usize, more);
+                let after = groups(&numbers);
+                let lost: Vec<_> = before.difference(&after).collect();
+                assert!(lost.len() <= 1, "{count}: {} groups changed", lost.len());
+                let new: BTreeSet<u64> = after.difference(&before).flatten().copied().collect();
+                let mut expected = lost.first().map_or(BTreeSet::new(), |group| (*group).clone());
+                expected.insert(more);
+                assert_eq!(new, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Sums over groups of records on a grid.
+
+mod common;
+
+use common::Setting;
+use muffle_nn::config::LayerConfig;
+use muffle_nn::groups::GROUP;
+use muffle_nn::layers::activation::Activation;
+use muffle_nn::{Examples, Loss, Purpose, Quanta, Shape, Target};
+
+const LOSS: Loss = Loss::SoftmaxCrossEntropy;
+const QUANTUM: f64 = 1.0 / 262_144.0;
+
+/// Some of the examples of a batch, each known by its place in it.
+struct Chosen<'a> {
+    all: &'a dyn Examples,
+    places: Vec<usize>,
+}
+
+impl Examples for Chosen<'_> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn read(&self, index: usize, input: &mut [f32]) {
+        self.all.read(self.places[index], input);
+    }
+
+    fn target(&self, index: usize) -> Target<'_> {
+        self.all.target(self.places[index])
+    }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.places[record] as u64
+    }
+}
+
+fn setting(examples: usize) -> Setting {
+    let dense = |features| LayerConfig::Dense { features, bias: true };
+    Setting::layers(
+        Shape::Vector(30),
+        vec![dense(12).into(), Activation::Relu.into(), dense(5).into()],
+        examples,
+    )
+}
+
+/// To norm one.
+fn clip(squares: &[f64], factors: &mut [f32]) {
+    let norm = squares.iter().sum::<f64>().sqrt();
+    factors.fill((1.0 / norm.max(1.0)) as f32);
+}
+
+/// Whole numbers of quanta.
+fn totals(setting: &Setting, examples: &dyn Examples, threads: usize) -> Vec<f32> {
+    let mut engine = setting.engine(Purpose::PerExample, threads, 64);
+    let len = setting.network.parameter_len();
+    engine.round_sums_to(Quanta::Stretches(vec![(len / 3, QUANTUM), (len, QUANTUM)]));
+    engine.weighted_sum_apart(&setting.parameters, examples, LOSS, 1, &clip).unwrap();
+    engine.settle(&|_, quanta, totals| {
+        assert!(quanta.iter().all(|quantum| *quantum == QUANTUM));
+        assert!(totals.iter().all(|total| total.fract() == 0.0));
+        totals.iter_mut().for_each(|total| *total *= QUANTUM);
+    });
+    engine.gradient().to_vec()
+}
+
+#[test]
+fn sums_are_those_of_plain_steps_to_the_grid() {
+    for examples in [0, 1, GROUP, GROUP + 1, 3 * GROUP] {
+        let setting = setting(examples);
+        let batch = setting.batch(0..examples);
+        let mut engine = setting.engine(Purpose::PerExample, 1, 64);
+        engine.weighted_sum(&setting.parameters, &batch, LOSS, 1, &clip).unwrap();
+        let found = totals(&setting, &batch, 1);
+        for (found, expected) in found.iter().zip(engine.gradient()) {
+            assert!((found - expected).abs() < 1e-4, "{examples}: {found} for {expected}");
+        }
+    }
+}
+
+/// Half a quantum before, twice half of one after, and a part of 0.8 per cent.
+#[test]
+fn one_record_more_moves_a_sum_by_its_bound_and_what_is_said() {
+    let setting = setting(2 * GROUP + 40);
+    let batch = setting.batch(0..setting.examples());
+    let all = Chosen { all: &batch, places: (0..setting.examples()).collect() };
+    let with = totals(&setting, &all, 1);
+    for left_out in (0..setting.examples()).step_by(23) {
+        let places = (0..setting.examples()).filter(|place| *place != left_out).collect();
+        let without = totals(&setting, &Chosen { all: &batch, places }, 1);
+        let moved: f64 = with.iter().zip(&without).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+        let grid = 1.5 * QUANTUM * (with.len() as f64).sqrt();
+        assert!(moved.sqrt() <= 1.008 + grid, "{left_out}: {}", moved.sqrt());
+    }
+}
+
+/// Records of other groups do not move at all: a record whose gradient is zero changes nothing, wherever it is put.
+#[test]
+fn a_record_of_nothing_changes_nothing_in_other_groups() {
+    let setting = setting(2 * GROUP + 40);
+    let batch = setting.batch(0..setting.examples());
+    // Left out by the engine, since its input is no number.
+    struct Spoiled<'a>(&'a dyn Examples);
+    impl Examples for Spoiled<'_> {
+        fn len(&self) -> usize {
+            self.0.len() + 1
+        }
+        fn read(&self, index: usize, input: &mut [f32]) {
+            if index == 0 { input.fill(f32::NAN) } else { self.0.read(index - 1, input) }
+        }
+        fn target(&self, index: usize) -> Target<'_> {
+            self.0.target(index.max(1) - 1)
+        }
+        fn identity(&self, record: usize) -> u64 {
+            if record == 0 { 1 << 40 } else { record as u64 - 1 }
+        }
+    }
+    let moved = |threads| {
+        let (with, without) =
+            (totals(&setting, &Spoiled(&batch), threads), totals(&setting, &batch, threads));
+        with.iter().zip(&without).map(|(a, b)| f64::from(a - b).abs()).fold(0.0, f64::max)
+    };
+    // Its own group is summed in another order: a quantum, where all groups in another order would be several.
+    assert!(moved(1) <= 1.0 * QUANTUM, "{}", moved(1) / QUANTUM);
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Setting;
+use common::{Chosen, Setting};
 use muffle_nn::config::LayerConfig;
 use muffle_nn::groups::GROUP;
 use muffle_nn::layers::activation::Activation;
@@ -10,30 +10,6 @@ use muffle_nn::{Examples, Loss, Purpose, Quanta, Shape, Target};
 
 const LOSS: Loss = Loss::SoftmaxCrossEntropy;
 const QUANTUM: f64 = 1.0 / 262_144.0;
-
-/// Some of the examples of a batch, each known by its place in it.
-struct Chosen<'a> {
-    all: &'a dyn Examples,
-    places: Vec<usize>,
-}
-
-impl Examples for Chosen<'_> {
-    fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    fn read(&self, index: usize, input: &mut [f32]) {
-        self.all.read(self.places[index], input);
-    }
-
-    fn target(&self, index: usize) -> Target<'_> {
-        self.all.target(self.places[index])
-    }
-
-    fn identity(&self, record: usize) -> u64 {
-        self.places[record] as u64
-    }
-}
 
 fn setting(examples: usize) -> Setting {
     let dense = |features| LayerConfig::Dense { features, bias: true };

@@ -3,37 +3,13 @@
 
 mod common;
 
-use common::{LOSS, Setting};
+use common::{Chosen, LOSS, Setting};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
-use muffle_nn::{Batch, Examples, Purpose, Shape, Target};
+use muffle_nn::{Examples, Purpose, Shape};
 use std::sync::Mutex;
-
-/// Examples of a batch in another order; each is the record it was.
-struct Ordered<'a> {
-    batch: &'a Batch,
-    order: Vec<usize>,
-}
-
-impl Examples for Ordered<'_> {
-    fn len(&self) -> usize {
-        self.order.len()
-    }
-
-    fn read(&self, index: usize, input: &mut [f32]) {
-        self.batch.read(self.order[index], input);
-    }
-
-    fn target(&self, index: usize) -> Target<'_> {
-        self.batch.target(self.order[index])
-    }
-
-    fn identity(&self, record: usize) -> u64 {
-        self.order[record] as u64
-    }
-}
 
 /// What every example gave, by the record that it is.
 #[derive(Clone, PartialEq)]
@@ -47,11 +23,11 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-fn given(setting: &Setting, examples: &Ordered, micro_batch: usize) -> Given {
+fn given(setting: &Setting, examples: &Chosen, micro_batch: usize) -> Given {
     let count = examples.len();
     let by_record = |of: &dyn Fn(usize) -> Vec<u32>| -> Vec<Vec<u32>> {
         let mut found = vec![Vec::new(); count];
-        (0..count).for_each(|place| found[examples.order[place]] = of(place));
+        (0..count).for_each(|place| found[examples.places[place]] = of(place));
         found
     };
     let width = setting.network.output().len();
@@ -69,7 +45,7 @@ fn given(setting: &Setting, examples: &Ordered, micro_batch: usize) -> Given {
     assert!(outcome.excluded.is_empty());
     let seen = seen.into_inner().unwrap();
     let mut norms = vec![Vec::new(); count];
-    seen.iter().zip(&examples.order).for_each(|(own, &record)| norms[record].clone_from(own));
+    seen.iter().zip(&examples.places).for_each(|(own, &record)| norms[record].clone_from(own));
     let gradients = Mutex::new(vec![Vec::new(); count]);
     let visit = |place: usize, gradient: &mut [f32], _: &mut [f32]| {
         gradients.lock().unwrap()[place] = bits(gradient);
@@ -88,7 +64,7 @@ const MOST: usize = 64;
 
 fn check(name: &str, setting: &Setting) {
     let batch = setting.batch(0..MOST);
-    let ordered = |order: Vec<usize>| Ordered { batch: &batch, order };
+    let ordered = |places: Vec<usize>| Chosen { all: &batch, places };
     let reference = given(setting, &ordered((0..MOST).collect()), MOST);
     let mut generator = SplitMix::new(4);
     for (count, micro_batch) in

@@ -14,11 +14,13 @@ use std::sync::Mutex;
 struct Viewed {
     batch: Batch,
     views: usize,
+    /// Identity of the first record.
+    first: u64,
 }
 
 impl Viewed {
     fn new(setting: &Setting, records: usize, views: usize) -> Viewed {
-        Viewed { batch: setting.batch(0..records * views), views }
+        Viewed { batch: setting.batch(0..records * views), views, first: 0 }
     }
 }
 
@@ -37,6 +39,10 @@ impl Examples for Viewed {
 
     fn views(&self) -> usize {
         self.views
+    }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.first + record as u64
     }
 }
 
@@ -163,6 +169,34 @@ fn convolutions_and_normalisation() {
     check(&image_setting());
 }
 
+/// Masks follow record and view: a record gives alone what it gives beside others, and its views do not share a mask.
+#[test]
+fn masks_of_views_belong_to_the_record() {
+    let layers = vec![dense(40), LayerConfig::Dropout { rate: 0.5 }.into(), dense(4)];
+    let setting = Setting::layers(Shape::Vector(11), layers, 12);
+    let gradients = |engine: &mut Engine, examples: &dyn Examples| {
+        let found = Mutex::new(vec![Vec::new(); examples.len() / examples.views()]);
+        let visit = |record: usize, gradient: &mut [f32], _: &mut [f32]| {
+            found.lock().unwrap()[record] = gradient.to_vec()
+        };
+        engine.visit(&setting.parameters, examples, LOSS, 3, &visit).unwrap();
+        found.into_inner().unwrap()
+    };
+    let whole = Viewed::new(&setting, 4, 3);
+    let together = gradients(&mut setting.engine(Purpose::Plain, cores().min(2), 5), &whole);
+    for (record, expected) in together.iter().enumerate() {
+        let batch = setting.batch(3 * record..3 * record + 3);
+        let alone = Viewed { batch, views: 3, first: record as u64 };
+        assert_eq!(gradients(&mut setting.engine(Purpose::Plain, 1, 100), &alone), [expected.clone()]);
+    }
+    // Three views of the same input under one mask would be one view of it.
+    let mut input = vec![0.0; 11];
+    setting.batch(0..1).read(0, &mut input);
+    let same = |views| Viewed { batch: Batch::new(input.repeat(views), vec![0; views]), views, first: 0 };
+    let engine = &mut setting.engine(Purpose::Plain, 1, 100);
+    assert!(relative_error(&gradients(engine, &same(3))[0], &gradients(engine, &same(1))[0]) > 0.1);
+}
+
 #[test]
 fn tokens_through_a_recurrent_layer() {
     let layers = vec![
@@ -266,6 +300,6 @@ fn hooks_refuse_views() {
 #[should_panic(expected = "7 examples do not divide into records of 3 views")]
 fn half_a_record_is_refused() {
     let setting = image_setting();
-    let examples = Viewed { batch: setting.batch(0..7), views: 3 };
+    let examples = Viewed { batch: setting.batch(0..7), views: 3, first: 0 };
     let _ = setting.engine(Purpose::Plain, 1, 4).sum(&setting.parameters, &examples, LOSS, 3);
 }

@@ -16,8 +16,6 @@ pub(super) const SHARE: f64 = 1.0 / 256.0;
 const ROUNDINGS: f64 = 1.5;
 /// Half the distance from one to the next number in single precision.
 const SINGLE: f64 = 1.0 / 16_777_216.0;
-/// Adding and taking away 1.5 · 2⁵² rounds smaller numbers to integers.
-const ROUNDER: f64 = 1.5 * 4_503_599_627_370_496.0;
 /// The farthest that a rounded number goes from zero, in quanta.
 const FARTHEST: f64 = 1_125_899_906_842_624.0;
 
@@ -58,8 +56,7 @@ impl Grid {
 
     /// The nearest whole number of quanta.
     pub fn round(&self, value: f64) -> f64 {
-        let quanta = (value / self.quantum).clamp(-FARTHEST, FARTHEST);
-        (quanta + ROUNDER) - ROUNDER
+        (value / self.quantum).clamp(-FARTHEST, FARTHEST).round_ties_even()
     }
 }
 

@@ -38,7 +38,7 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
         (name.as_str(), view.expect("four bytes for every value"))
     });
     let own = [("step".to_string(), step.to_string()), ("sha256".to_string(), digest)];
-    let metadata = HashMap::from_iter(own.into_iter().chain([seal::entry(head)]));
+    let metadata = HashMap::from_iter(own.into_iter().chain([seal::ledger_entry(head)]));
     let file = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::file(&path, error))?;
     atomic_file::write(&path, &file).map_err(|error| {
         Error::file(&path, format!("the checkpoint cannot be written: {error}; make room, then resume"))

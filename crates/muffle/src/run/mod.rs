@@ -26,6 +26,6 @@ pub(crate) use folder::{NO_RUN, lock};
 pub use purse::{Paid, Purse};
 pub use recipe::{Parts, RunRecipe, USUAL_KIND};
 pub use runner::{Progress, Summary, complete};
-pub use seal::write_sealed;
+pub use seal::ledger_entry;
 pub use terms::Terms;
 pub use trainer::{Measurements, Trainer, Work};

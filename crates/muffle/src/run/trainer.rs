@@ -47,7 +47,7 @@ pub trait Trainer {
     fn restore(&mut self, state: &State, step: u64) -> Result<()>;
 
     /// Writes the files that a finished run leaves, each whole or not at all, and returns their names. Files of tensors name the
-    /// ledger they rest on ([`write_sealed`](super::write_sealed)).
+    /// ledger they rest on ([`ledger_entry`](super::ledger_entry)).
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>>;
 }
 

@@ -2,8 +2,11 @@
 
 use crate::atomic_file;
 use crate::error::{Error, Result};
+use crate::ledger::Head;
 use crate::principal_components::Projection;
+use crate::run::ledger_entry;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Name of the file in the folder of a run.
@@ -15,13 +18,15 @@ pub(super) const STATE: &str = "components";
 /// Name of the tensor in the file: one row for each component.
 const TENSOR: &str = "components";
 
-/// Writes the components to a file.
-pub(super) fn save(path: &Path, projection: &Projection) -> Result<()> {
+/// Writes the components to a file that names the ledger they rest on.
+pub(super) fn save(path: &Path, projection: &Projection, head: &Head) -> Result<()> {
     let fail = |reason: String| Error::file(path, reason);
     let bytes: Vec<u8> = projection.components().iter().flat_map(|value| value.to_le_bytes()).collect();
     let sizes = vec![projection.dimensions(), projection.inputs()];
     let view = TensorView::new(Dtype::F32, sizes, &bytes).map_err(|error| fail(error.to_string()))?;
-    let file = safetensors::serialize([(TENSOR, view)], None).map_err(|error| fail(error.to_string()))?;
+    let metadata = HashMap::from([ledger_entry(head)]);
+    let file =
+        safetensors::serialize([(TENSOR, view)], Some(metadata)).map_err(|error| fail(error.to_string()))?;
     atomic_file::write(path, file).map_err(|error| fail(error.to_string()))
 }
 

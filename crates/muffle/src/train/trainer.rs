@@ -13,7 +13,7 @@ use crate::mechanism::Mechanism;
 use crate::noise::Key;
 use crate::principal_components::{self, Projection};
 use crate::records::PrivateRecords;
-use crate::run::{CanaryMeasurement, MODEL_FILE, Measurements, Trainer, Work, write_sealed};
+use crate::run::{CanaryMeasurement, MODEL_FILE, Measurements, Trainer, Work, ledger_entry};
 use muffle_accounting::Event;
 use std::path::Path;
 use std::sync::Arc;
@@ -159,12 +159,11 @@ impl Trainer for GradientTrainer {
         let Plan { network, description, .. } = &*self.plan;
         let mut names = vec![MODEL_FILE.to_string()];
         if let Some(projection) = &self.components {
-            write_sealed(&folder.join(components::FILE), head, |path| components::save(path, projection))?;
+            components::save(&folder.join(components::FILE), projection, head)?;
             names.push(components::FILE.to_string());
         }
-        write_sealed(&folder.join(MODEL_FILE), head, |path| {
-            Ok(muffle_nn::weights::save(path, network, Some(description), self.result())?)
-        })?;
+        let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head)]);
+        muffle_nn::weights::save_with(&model, network, Some(description), self.result(), &metadata)?;
         Ok(names)
     }
 }

@@ -10,7 +10,7 @@ mod load;
 mod save;
 
 pub use load::{load, open};
-pub use save::save;
+pub use save::{save, save_with};
 
 use crate::error::Error;
 use std::path::Path;

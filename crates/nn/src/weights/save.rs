@@ -22,6 +22,20 @@ pub fn save(
     description: Option<&ModelDescription>,
     parameters: &[f32],
 ) -> Result<()> {
+    save_with(path, network, description, parameters, &[])
+}
+
+/// The same with more entries among the metadata, for whoever writes the file.
+///
+/// # Panics
+/// As [`save`].
+pub fn save_with(
+    path: &Path,
+    network: &Network,
+    description: Option<&ModelDescription>,
+    parameters: &[f32],
+    metadata: &[(String, String)],
+) -> Result<()> {
     assert_eq!(parameters.len(), network.parameter_len(), "parameters of this network");
     if let Some(index) = parameters.iter().position(|value| !value.is_finite()) {
         let tensors = network.parameters().iter();
@@ -31,7 +45,7 @@ pub fn save(
             format!("not saved: tensor `{}` has a value that is not finite", name.collect::<String>()),
         ));
     }
-    let header = header(network, description);
+    let header = header(network, description, metadata);
     let written = atomic_file::write_with(path, |file| {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(header.as_bytes())?;
@@ -50,8 +64,9 @@ pub fn save(
 ///
 /// # Source
 /// The safetensors format: <https://github.com/huggingface/safetensors#format>.
-fn header(network: &Network, description: Option<&ModelDescription>) -> String {
+fn header(network: &Network, description: Option<&ModelDescription>, more: &[(String, String)]) -> String {
     let mut metadata = Map::from_iter([("format".to_string(), json!("pt"))]);
+    metadata.extend(more.iter().map(|(key, value)| (key.clone(), json!(value))));
     if let Some(description) = description {
         metadata.insert(MODEL_KEY.to_string(), json!(description.to_toml()));
     }

@@ -1,12 +1,12 @@
 //! What the tests share: random data, a one-at-a-time reference, and the error measure.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "not every test takes everything")]
 
 pub mod layer_run;
 pub mod regression;
 
 use muffle_nn::config::Entry;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
-use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose, Shape};
+use muffle_nn::{Batch, Engine, Examples, Loss, Network, Options, Purpose, Shape, Target};
 use std::sync::{Arc, Mutex};
 
 /// Largest accepted relative L2 distance between two ways to compute a gradient in single precision.
@@ -19,6 +19,30 @@ pub fn relative_error<A: Copy + Into<f64>, B: Copy + Into<f64>>(computed: &[A], 
     let difference: f64 = computed.iter().zip(expected).map(|(a, b)| square((*a).into() - (*b).into())).sum();
     let size: f64 = expected.iter().map(|value| square((*value).into())).sum();
     if size == 0.0 { difference.sqrt() } else { (difference / size).sqrt() }
+}
+
+/// Some of the examples of a batch, in any order, each known by its place in it.
+pub struct Chosen<'a> {
+    pub all: &'a Batch,
+    pub places: Vec<usize>,
+}
+
+impl Examples for Chosen<'_> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn read(&self, index: usize, input: &mut [f32]) {
+        self.all.read(self.places[index], input);
+    }
+
+    fn target(&self, index: usize) -> Target<'_> {
+        self.all.target(self.places[index])
+    }
+
+    fn identity(&self, record: usize) -> u64 {
+        self.places[record] as u64
+    }
 }
 
 /// A network with weights, inputs and classes, all from one seed.

@@ -2,6 +2,7 @@
 //!
 //! This crate knows nothing of privacy.
 
+pub mod adapters;
 pub mod atomic_file;
 pub mod buffer;
 pub mod config;
@@ -9,6 +10,7 @@ pub mod custom;
 pub mod engine;
 pub mod error;
 pub mod examples;
+mod frozen;
 pub mod groups;
 pub mod hooks;
 pub mod initialise;
@@ -20,6 +22,7 @@ pub mod loss;
 pub mod model_file;
 pub mod models;
 pub mod network;
+pub mod pattern;
 mod plan;
 mod quanta;
 pub mod relevance;

@@ -313,8 +313,15 @@ impl Network {
         }
         let output = self.edges.len();
         self.edges.push(shape);
+        let (parameters, tensors) = self.add_tensors(name, &operation)?;
+        self.nodes.push(Node { name: name.to_string(), operation, inputs, output, parameters, tensors });
+        Ok(output)
+    }
+
+    /// Puts the tensors of a node behind those there are, and returns where they lie in the parameter vector and in the list.
+    fn add_tensors(&mut self, name: &str, operation: &Operation) -> Result<(Range<usize>, Range<usize>)> {
         let (begin, first) = (self.parameter_len(), self.parameters.len());
-        if let Operation::Layer(layer) = &operation {
+        if let Operation::Layer(layer) = operation {
             for tensor in layer.tensors() {
                 let start = self.parameter_len();
                 let range = start..start + tensor.len();
@@ -327,14 +334,31 @@ impl Network {
                 self.parameters.push(Parameter { name: prefixed(name, tensor.name), tensor, range });
             }
         }
-        let (parameters, tensors) = (begin..self.parameter_len(), first..self.parameters.len());
-        self.nodes.push(Node { name: name.to_string(), operation, inputs, output, parameters, tensors });
-        Ok(output)
+        Ok((begin..self.parameter_len(), first..self.parameters.len()))
+    }
+
+    /// The same network with its layers exchanged for others of the same shapes and no larger tensors.
+    pub(crate) fn with_layers(
+        self,
+        change: impl Fn(&str, Range<usize>, Box<dyn Layer>) -> Box<dyn Layer>,
+    ) -> Network {
+        let Network { nodes, edges, edges_len, output, .. } = self;
+        let mut network = Network { nodes: Vec::new(), edges, edges_len, output, parameters: Vec::new() };
+        for node in nodes {
+            let operation = match node.operation {
+                Operation::Layer(layer) => Operation::Layer(change(&node.name, node.parameters, layer)),
+                other => other,
+            };
+            let (parameters, tensors) =
+                network.add_tensors(&node.name, &operation).expect("no more tensors than before");
+            network.nodes.push(Node { operation, parameters, tensors, ..node });
+        }
+        network
     }
 }
 
 /// The full name of an entry: its own, or its position, behind the name of what it is part of.
-fn join(prefix: &str, entry: &Entry, index: usize) -> String {
+pub(crate) fn join(prefix: &str, entry: &Entry, index: usize) -> String {
     match &entry.name {
         Some(name) => prefixed(prefix, name),
         None => prefixed(prefix, &index.to_string()),
@@ -342,7 +366,7 @@ fn join(prefix: &str, entry: &Entry, index: usize) -> String {
 }
 
 /// An empty name leaves no trace, so that an arrangement PyTorch code writes as a formula stays out of the names.
-fn prefixed(prefix: &str, name: &str) -> String {
+pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
     match (prefix, name) {
         ("", name) => name.to_string(),
         (prefix, "") => prefix.to_string(),

@@ -16,6 +16,8 @@ pub struct NodePlan {
     pub prepared: Range<usize>,
     /// A private copy of the input, if hooks may change it.
     pub tap: Option<usize>,
+    /// Whether gradients come this way: not where no tensor lies at the node or before it.
+    pub goes_back: bool,
 }
 
 /// What a node does with the gradient of an input.
@@ -84,7 +86,8 @@ impl Plan {
                 Operation::Activation(_) => true,
                 Operation::Sum | Operation::Concat => false,
             };
-            wants_gradient[node.output] = true;
+            wants_gradient[node.output] =
+                !node.tensors.is_empty() || node.inputs.iter().any(|&edge| wants_gradient[edge]);
             let prepared = match &node.operation {
                 Operation::Layer(layer) => plan.prepared_len..plan.prepared_len + layer.prepared_len(),
                 _ => plan.prepared_len..plan.prepared_len,
@@ -104,6 +107,7 @@ impl Plan {
                     .collect(),
                 prepared,
                 tap,
+                goes_back: wants_gradient[node.output],
             }));
         }
         plan.output = buffer_of[network.output_edge()];

@@ -122,7 +122,7 @@ impl Workspace {
     pub fn backward(&mut self, step: &Step, pass: &Pass) {
         let batch = pass.batch;
         for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate().rev() {
-            let Some(plan) = plan else { continue };
+            let Some(plan) = plan.as_ref().filter(|plan| plan.goes_back) else { continue };
             match &node.operation {
                 Operation::Sum => self.spread(step, node, plan, batch),
                 Operation::Concat => self.spread(step, node, plan, batch),

@@ -1,10 +1,12 @@
 //! Weight files: PyTorch's names and layouts, and what happens to damaged ones.
 
 use muffle_nn::initialise::initial_parameters;
+use muffle_nn::weights::Mapping;
 use muffle_nn::{Batch, Engine, ModelDescription, Network, Options, Purpose, weights};
 use proptest::prelude::*;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -296,4 +298,37 @@ proptest! {
         let _ = weights::load(&file.0, &network);
         let _ = weights::open(&file.0);
     }
+}
+
+#[test]
+fn weights_come_under_other_names_and_in_part() {
+    let scratch = Scratch::new("mapped");
+    let text = SMALL.replace("features = 4", "features = 9");
+    let text = text.replace("\"conv2d\", ", "\"conv2d\", name = \"stem.conv\", ");
+    let file = ModelDescription::from_toml(&text).unwrap().network().unwrap();
+    let original = initial_parameters(&file, 1);
+    weights::save(&scratch.0, &file, None, &original).unwrap();
+    let (_, network) = small();
+    let load = |mapping: &Mapping| {
+        let mut values = vec![7.0; network.parameter_len()];
+        weights::load_over(&scratch.0, &network, mapping, &mut values).map(|()| values)
+    };
+    let names = |from: &str, to: &str| BTreeMap::from([(from.to_string(), to.to_string())]);
+    let mapping =
+        Mapping { names: names("stem.conv", "0"), fresh: vec!["head.*".to_string()], ignore: Vec::new() };
+    let values = load(&mapping).unwrap();
+    let head = network.parameters().iter().find(|tensor| tensor.name == "head.weight").unwrap().range.start;
+    assert_eq!(values[..head], original[..head]);
+    assert!(values[head..].iter().all(|value| *value == 7.0));
+    let refused = |mapping: Mapping| load(&mapping).unwrap_err().to_string();
+    let message = refused(Mapping { fresh: Vec::new(), ..mapping.clone() });
+    assert!(message.contains("`head.weight` has shape [9, "), "{message}");
+    let message = refused(Mapping { names: BTreeMap::new(), ..mapping.clone() });
+    assert!(message.contains("lacks tensor `0.weight`, `0.bias`"), "{message}");
+    assert!(message.contains("the network has no tensor `stem.conv.bias`"), "{message}");
+    let ignore = vec!["stem.*".to_string()];
+    let nothing = Mapping { names: BTreeMap::new(), fresh: vec!["*".to_string()], ignore };
+    assert!(load(&nothing).unwrap().iter().all(|value| *value == 7.0));
+    let message = refused(Mapping { names: names("", "head."), fresh: vec!["*".to_string()], ..mapping });
+    assert!(message.contains("the network has no tensor `head.head.bias`"), "{message}");
 }

@@ -109,10 +109,14 @@ impl Layer for BatchNorm {
     }
 
     /// With `x̂ = (x - mean) / deviation` and means over the batch:
-    /// `scale · (g - mean(g) - x̂ · mean(g · x̂)) / deviation`.
-    fn backward(&self, Backward { weights, values, upstream, downstream, memory, .. }: Backward) {
+    /// `scale · (g - mean(g) - x̂ · mean(g · x̂)) / deviation`; where mean and deviation do not follow the batch, the means of
+    /// gradients are those over infinitely many examples, zero.
+    fn backward(&self, Backward { weights, pass, values, upstream, downstream, memory }: Backward) {
         let channels = self.channels;
-        let count = (upstream.len() / channels) as f32;
+        let count = match pass.purpose {
+            Purpose::Evaluate => f32::INFINITY,
+            _ => (upstream.len() / channels) as f32,
+        };
         let (gradients, statistics) = memory.tape.split_at_mut(2 * channels);
         let (mean, inverse) = statistics[..2 * channels].split_at(channels);
         let (products, sums) = gradients.split_at_mut(channels);

@@ -5,8 +5,10 @@ use super::{MODEL_KEY, fail};
 use crate::error::{Error, Result};
 use crate::model_file::ModelDescription;
 use crate::network::{Network, Parameter};
+use crate::pattern::matches;
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -78,20 +80,77 @@ fn tensors<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
     })
 }
 
+/// How the tensors of a file become those of a network.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mapping {
+    /// Beginnings of names in the file, and what stands in their place in the network; of several that fit the longest holds.
+    pub names: BTreeMap<String, String>,
+    /// Tensors of the network that are not taken from the file: patterns of their names.
+    pub fresh: Vec<String>,
+    /// Tensors of the file that are not wanted: patterns of their names there.
+    pub ignore: Vec<String>,
+}
+
+impl Mapping {
+    /// The name in the network of a tensor in the file.
+    fn name(&self, name: &str) -> String {
+        let fitting = self
+            .names
+            .iter()
+            .filter_map(|(from, to)| Some((from.len(), to, name.strip_prefix(from.as_str())?)));
+        match fitting.max_by_key(|(length, ..)| *length) {
+            Some((_, to, rest)) => format!("{to}{rest}"),
+            None => name.to_string(),
+        }
+    }
+}
+
+/// Loads those parameters of a network that a file has, under the names that the mapping gives them, and leaves the others as
+/// they are.
+///
+/// # Panics
+/// If the parameters are not as many as the network has.
+pub fn load_over(path: &Path, network: &Network, mapping: &Mapping, parameters: &mut [f32]) -> Result<()> {
+    assert_eq!(parameters.len(), network.parameter_len(), "parameters of this network");
+    let bytes = read(path)?;
+    fill_all(path, &placed(path, &tensors(path, &bytes)?, network, mapping)?, parameters)
+}
+
 fn parameters(path: &Path, tensors: &SafeTensors, network: &Network) -> Result<Vec<f32>> {
-    let wanted = network.parameters();
-    let missing: Vec<&str> = wanted
-        .iter()
-        .map(|parameter| parameter.name.as_str())
-        .filter(|name| tensors.tensor(name).is_err())
-        .collect();
-    let mut extra: Vec<&str> = tensors
-        .names()
-        .into_iter()
-        .filter(|name| !name.ends_with(IGNORED))
-        .filter(|name| wanted.iter().all(|parameter| parameter.name != *name))
-        .collect();
-    extra.sort_unstable();
+    let placed = placed(path, tensors, network, &Mapping::default())?;
+    // Only now is it sure that the file holds as many values as the network wants.
+    let mut values = vec![0.0; network.parameter_len()];
+    fill_all(path, &placed, &mut values)?;
+    Ok(values)
+}
+
+/// The tensors of a file, each with the parameter that it is.
+fn placed<'a>(
+    path: &Path,
+    tensors: &SafeTensors<'a>,
+    network: &'a Network,
+    mapping: &Mapping,
+) -> Result<Vec<(TensorView<'a>, &'a Parameter)>> {
+    let is_one_of = |patterns: &[String], name: &str| patterns.iter().any(|pattern| matches(pattern, name));
+    let mut views: BTreeMap<String, TensorView> = BTreeMap::new();
+    for (name, view) in tensors.iter() {
+        if name.ends_with(IGNORED) || is_one_of(&mapping.ignore, name) {
+            continue;
+        }
+        let target = mapping.name(name);
+        if views.insert(target.clone(), view).is_some() {
+            return Err(fail(path, format!("two of its tensors are to become `{target}`")));
+        }
+    }
+    let (mut placed, mut missing) = (Vec::new(), Vec::new());
+    for parameter in network.parameters() {
+        match views.remove(&parameter.name) {
+            _ if is_one_of(&mapping.fresh, &parameter.name) => {}
+            Some(view) => placed.push((view, parameter)),
+            None => missing.push(parameter.name.as_str()),
+        }
+    }
+    let extra: Vec<&str> = views.keys().map(String::as_str).collect();
     let reasons: Vec<String> = [("the file lacks", missing), ("the network has no", extra)]
         .into_iter()
         .filter(|(_, names)| !names.is_empty())
@@ -100,20 +159,16 @@ fn parameters(path: &Path, tensors: &SafeTensors, network: &Network) -> Result<V
     if !reasons.is_empty() {
         return Err(fail(path, reasons.join("; ")));
     }
-    let views = wanted
-        .iter()
-        .map(|parameter| {
-            let view = tensors.tensor(&parameter.name).map_err(|error| foreign(path, error))?;
-            check_shape(&view, parameter).map_err(|reason| fail(path, reason))?;
-            Ok(view)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    // Only now is it sure that the file holds as many values as the network wants.
-    let mut values = vec![0.0; network.parameter_len()];
-    for (view, parameter) in views.iter().zip(wanted) {
+    let fits = |(view, parameter): &(TensorView, &Parameter)| check_shape(view, parameter);
+    placed.iter().try_for_each(fits).map_err(|reason| fail(path, reason))?;
+    Ok(placed)
+}
+
+fn fill_all(path: &Path, placed: &[(TensorView, &Parameter)], values: &mut [f32]) -> Result<()> {
+    for (view, parameter) in placed {
         fill(view, parameter, &mut values[parameter.range.clone()]).map_err(|reason| fail(path, reason))?;
     }
-    Ok(values)
+    Ok(())
 }
 
 /// The first of many names.

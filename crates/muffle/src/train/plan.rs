@@ -4,6 +4,7 @@ mod floating_point;
 mod numbers;
 
 use super::network::{check_shapes, describe};
+use super::origin::{Origin, Started};
 use super::pricing::{METHOD, Pricing};
 use super::recipe::Recipe;
 use super::settle::settle;
@@ -28,10 +29,12 @@ use std::sync::Arc;
 pub struct Plan {
     /// The recipe, with steps, noise multiplier, adjacency and records filled in.
     pub recipe: Recipe,
-    /// The network as it is described.
+    /// The network as it is published.
     pub description: ModelDescription,
-    /// The network.
+    /// The network as it is trained: the same but for layers that are frozen.
     pub network: Arc<Network>,
+    /// What it starts from, if not at random.
+    pub origin: Option<Origin>,
     /// What training makes small.
     pub loss: Loss,
     /// Probability that a record takes part in a step.
@@ -144,7 +147,8 @@ impl Plan {
         check_sizes(&recipe, records)?;
         let input = training.principal_components.map_or(data.input, |pca| Shape::Vector(pca.dimensions));
         let description = describe(&training.model, input)?;
-        let network = Arc::new(description.network()?);
+        let Started { description, network, origin } = Started::new(&mut recipe.training, description)?;
+        let (training, network) = (&recipe.training, Arc::new(network));
         let loss = data.targets.loss(training.loss)?;
         check_shapes(&network, input, data.targets)?;
         let method = find_method(&recipe)?;
@@ -169,6 +173,7 @@ impl Plan {
             recipe,
             description,
             network,
+            origin,
             loss,
             sample_rate,
             steps: settled.steps,
@@ -206,6 +211,7 @@ impl Plan {
 
     /// What the run has to keep to.
     pub fn terms(&self) -> Terms {
+        let started_from = self.origin.as_ref().map(Origin::not_covered);
         Terms {
             recipe: self.recipe.run.clone(),
             adjacency: self.adjacency,
@@ -216,7 +222,7 @@ impl Plan {
             filter_order: self.filter_order,
             preparations: vec![principal_components::PURPOSE.name(), METHOD.name()],
             training: self.certified(),
-            not_covered: self.not_covered(),
+            not_covered: self.unbounded_rounding().into_iter().chain(started_from).collect(),
         }
     }
 
@@ -251,7 +257,19 @@ impl Plan {
         if let Some(validation) = training.validation {
             all.insert("validation".to_string(), json!(validation));
         }
+        if let Some(origin) = &self.origin {
+            all.insert("started_from".to_string(), origin.certified());
+        }
         all
+    }
+
+    /// The parameters before the first step.
+    pub(super) fn initial_parameters(&self, seed: u64) -> Result<Vec<f32>> {
+        let initialisation = self.recipe.training.initialisation;
+        match &self.origin {
+            Some(origin) => origin.initial(&self.network, initialisation, seed),
+            None => Ok(initialisation.parameters(&self.network, seed)),
+        }
     }
 
     /// The sampler of a run on this many records.

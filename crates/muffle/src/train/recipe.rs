@@ -1,6 +1,7 @@
 //! A recipe: everything that decides a run, in one TOML file.
 
 use super::canaries::CanaryChoice;
+use super::init::Init;
 use super::initialisation::Initialisation;
 use super::validation::Validation;
 use super::views::ViewsOfRecord;
@@ -12,6 +13,7 @@ use crate::optimizer::OptimizerChoice;
 use crate::run::{NO_RUN, Parts, RunRecipe, USUAL_KIND};
 use crate::sampler::SamplerChoice;
 use crate::schedule::{Schedule, Scheduled, TimeUnit};
+use muffle_nn::adapters::Adapters;
 use muffle_nn::{Loss, ModelDescription};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -130,6 +132,15 @@ pub struct GradientRecipe {
     /// How weights start.
     #[serde(default)]
     pub initialisation: Initialisation,
+    /// Public weights to start from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub init: Option<Init>,
+    /// Layers that stay as they start: patterns of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub freeze: Vec<String>,
+    /// Layers that stay as they start, with small ones beside them that are trained in their place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapters: Option<Adapters>,
     /// Decay of the moving average of the weights, which then is the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving_average: Option<f32>,
@@ -173,6 +184,9 @@ impl GradientRecipe {
             learning_rate: Scheduled::Number(learning_rate),
             schedule_unit: TimeUnit::default(),
             initialisation: Initialisation::default(),
+            init: None,
+            freeze: Vec::new(),
+            adapters: None,
             moving_average: None,
             augmentation: ViewsOfRecord::default(),
             principal_components: None,

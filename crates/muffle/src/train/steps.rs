@@ -54,7 +54,7 @@ impl Steps {
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, key: Key) -> Result<Steps> {
         let (run, training) = (&plan.recipe.run, &plan.recipe.training);
         let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
-        let parameters = training.initialisation.parameters(&plan.network, initial);
+        let parameters = plan.initial_parameters(initial)?;
         let method = plan.build_method()?;
         let options =
             Options { threads: run.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };

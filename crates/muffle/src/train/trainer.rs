@@ -156,14 +156,18 @@ impl Trainer for GradientTrainer {
     }
 
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>> {
-        let Plan { network, description, .. } = &*self.plan;
+        let Plan { network, description, origin, .. } = &*self.plan;
         let mut names = vec![MODEL_FILE.to_string()];
         if let Some(projection) = &self.components {
             components::save(&folder.join(components::FILE), projection, head)?;
             names.push(components::FILE.to_string());
         }
         let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head)]);
-        muffle_nn::weights::save_with(&model, network, Some(description), self.result(), &metadata)?;
+        let (network, parameters) = match origin {
+            Some(origin) => origin.published(network, self.result()),
+            None => (&**network, self.result().to_vec()),
+        };
+        muffle_nn::weights::save_with(&model, network, Some(description), &parameters, &metadata)?;
         Ok(names)
     }
 }

@@ -19,18 +19,18 @@ impl Plan {
     }
 
     /// Layers whose sums are rounded in a way that is not bounded, in words.
-    pub(super) fn not_covered(&self) -> Vec<String> {
+    pub(super) fn unbounded_rounding(&self) -> Option<String> {
         let layers = self.network.layers_that_sum_positions();
         // Gradients that are written out are summed record by record.
         let written_out = self.recipe.training.augmentation.views > 1
             || self.build_method().is_ok_and(|method| method.purpose() == Purpose::Plain);
         if layers.is_empty() || written_out || !self.recipe.run.private {
-            return Vec::new();
+            return None;
         }
-        vec![format!(
+        Some(format!(
             "floating point within {}: a record's terms are summed together with those of others, and how far rounding moves such a \
              sum is not bounded (docs/floating-point.md)",
             layers.join(", ")
-        )]
+        ))
     }
 }

@@ -187,7 +187,10 @@ fn masks_of_views_belong_to_the_record() {
     for (record, expected) in together.iter().enumerate() {
         let batch = setting.batch(3 * record..3 * record + 3);
         let alone = Viewed { batch, views: 3, first: record as u64 };
-        assert_eq!(gradients(&mut setting.engine(Purpose::Plain, 1, 100), &alone), [expected.clone()]);
+        assert_eq!(
+            gradients(&mut setting.engine(Purpose::Plain, 1, 100), &alone),
+            std::slice::from_ref(expected)
+        );
     }
     // Three views of the same input under one mask would be one view of it.
     let mut input = vec![0.0; 11];

@@ -1,9 +1,10 @@
 //! `muffle data`: which data sets there are, what they hold, whether they are whole, and how to get them.
 
 use crate::CommandResult;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use muffle::data::entry::Entry;
 use muffle::data::fetch::fetch;
+use muffle::data::made_up::{MadeUp, Order};
 use muffle::data::registry::{ENTRIES, entry};
 use muffle::data::{Dataset, Quantity, Search, Source, Split, Task, View, Visibility};
 use serde_json::{Value, json};
@@ -49,6 +50,23 @@ enum Command {
         /// A published name or a path
         data: String,
     },
+    /// Write made-up records to try things on: a table of patients, a folder of scans, or short notes
+    Example {
+        /// What they are
+        kind: Kind,
+        /// The file to write, or the folder for scans
+        #[arg(long, value_name = "PATH")]
+        output: PathBuf,
+        /// How many
+        #[arg(long, default_value_t = 10_000)]
+        records: usize,
+        /// Another seed gives other records of the same kind
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Leave the answers out: new records, to be scored
+        #[arg(long)]
+        unlabelled: bool,
+    },
     /// Download the official files of a published set and compare them with the published checksums
     Fetch {
         /// A published name
@@ -57,6 +75,17 @@ enum Command {
         #[arg(long, value_name = "URL", env = "MUFFLE_MIRROR")]
         mirror: Option<String>,
     },
+}
+
+/// Kinds of made-up records.
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// A hospital's table with all that makes tables difficult, as CSV
+    Patients,
+    /// Small grey images of two kinds, as PNG
+    Scans,
+    /// Short texts of two classes, as CSV
+    Notes,
 }
 
 /// Runs the command.
@@ -69,6 +98,16 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         Command::List => list(&search),
         Command::Info { data, reveal } => info(data, &search, *reveal)?,
         Command::Check { data } => check(data, &search)?,
+        Command::Example { kind, output, records, seed, unlabelled } => {
+            let kind = match kind {
+                Kind::Patients => MadeUp::Patients,
+                Kind::Scans => MadeUp::Scans,
+                Kind::Notes => MadeUp::Notes,
+            };
+            Order { kind, records: *records, seed: *seed, labelled: !unlabelled }.write(output)?;
+            let text = format!("{}: {records} made-up records", output.display());
+            (json!({ "output": output, "records": records }), text)
+        }
         Command::Fetch { name, mirror } => {
             let chatty = !arguments.json;
             fetched(name, &search, mirror.as_deref(), chatty)?

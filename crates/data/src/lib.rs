@@ -30,6 +30,7 @@ pub mod fetch;
 pub mod format;
 pub mod limits;
 pub mod locate;
+pub mod made_up;
 #[cfg(test)]
 mod mutation;
 pub mod open;

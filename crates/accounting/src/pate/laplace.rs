@@ -1,6 +1,6 @@
-//! Noisy votes: what it costs to ask an ensemble of teachers, each trained on records of its own.
-//!
-//! One record belongs to one teacher, and one teacher moves two counts by one vote each.
+//! Votes with Laplace noise.
+
+use super::{losing_by, no_better_than_a_draw};
 
 /// The arg max of vote counts with Laplace noise of scale 1/γ on each (LNMax).
 ///
@@ -22,17 +22,11 @@ impl LaplaceVotes {
     /// Papernot et al. 2017, the bound on a wrong winner: Σ over the losers of (2 + γΔ)/(4e^(γΔ)), Δ the distance to the winner; and no
     /// more than a fair draw among the classes.
     pub fn change_probability(&self, votes: &[u64]) -> f64 {
-        let Some((winner, most)) =
-            votes.iter().enumerate().max_by_key(|&(class, count)| (count, usize::MAX - class))
-        else {
-            return 0.0;
-        };
-        let losers = votes.iter().enumerate().filter(|&(class, _)| class != winner);
-        let terms = losers.map(|(_, count)| {
-            let distance = self.inverse_scale * (most - count) as f64;
+        let terms = losing_by(votes).map(|distance| {
+            let distance = self.inverse_scale * distance;
             (2.0 + distance) / (4.0 * distance.exp())
         });
-        terms.sum::<f64>().min(1.0 - 1.0 / votes.len() as f64)
+        no_better_than_a_draw(terms.sum(), votes)
     }
 
     /// Log moment of one query whatever the votes.

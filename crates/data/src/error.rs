@@ -74,8 +74,7 @@ pub enum DataError {
     },
     /// Something that this build was made without.
     #[error(
-        "{what}: this build was made without the feature `{feature}`; build it again with `--features {feature}`, as \
-         the muffle binary is by default"
+        "{what}: this build was made without the feature `{feature}`; build it again with `--features {feature}`"
     )]
     Feature {
         /// What was asked for.

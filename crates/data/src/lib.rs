@@ -16,8 +16,8 @@
 //! # Ok::<(), muffle_data::DataError>(())
 //! ```
 //!
-//! Features, all off by default: `parquet` and `images` read those files, `fetch` downloads published sets. Without one,
-//! what needs it is an error that names it.
+//! Features, all off by default: `parquet` and `images` read those files, `fetch` downloads published sets, `tokenizers` reads
+//! texts by tokenizers of Hugging Face. Without one, what needs it is an error that names it.
 
 pub mod augment;
 pub mod checksum;

@@ -15,6 +15,8 @@ pub enum Values {
     Floats(Vec<f32>),
     /// Other integers.
     Integers(Vec<i64>),
+    /// Texts.
+    Texts(Vec<String>),
 }
 
 /// An array in C order.
@@ -64,12 +66,17 @@ enum Kind {
     Unsigned(usize),
     Signed(usize),
     Float(usize),
+    /// So many characters of four bytes.
+    Characters(usize),
+    /// So many bytes.
+    Letters(usize),
 }
 
 impl Kind {
     fn width(self) -> usize {
         match self {
-            Kind::Unsigned(width) | Kind::Signed(width) | Kind::Float(width) => width,
+            Kind::Unsigned(width) | Kind::Signed(width) | Kind::Float(width) | Kind::Letters(width) => width,
+            Kind::Characters(count) => 4 * count,
         }
     }
 
@@ -86,6 +93,11 @@ impl Kind {
                     .map(|word| f64::from_le_bytes(std::array::from_fn(|index| word[index])) as f32)
                     .collect(),
             ),
+            Kind::Characters(count) => Values::Texts(body.chunks_exact(4 * count).map(characters).collect()),
+            Kind::Letters(width) => {
+                let text = |word: &[u8]| String::from_utf8_lossy(word).trim_end_matches('\0').to_string();
+                Values::Texts(body.chunks_exact(width).map(text).collect())
+            }
             Kind::Unsigned(width) => {
                 Values::Integers(body.chunks_exact(width).map(|word| integer(word, 0)).collect())
             }
@@ -97,10 +109,29 @@ impl Kind {
     }
 }
 
+/// A text of characters of four bytes each, filled up with zeros.
+fn characters(words: &[u8]) -> String {
+    let numbers = words.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+    let text: String =
+        numbers.map(|number| char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    text.trim_end_matches('\0').to_string()
+}
+
 /// A little-endian integer, its upper bytes filled. A `uint64` above the range of `i64` becomes negative, which no label
 /// may be.
 fn integer(word: &[u8], filler: u8) -> i64 {
     i64::from_le_bytes(std::array::from_fn(|index| word.get(index).copied().unwrap_or(filler)))
+}
+
+/// Texts of a fixed length, as in `<U5` and `|S5`.
+fn texts(description: &str) -> Option<Kind> {
+    let (kind, length) = description.split_at_checked(2)?;
+    let length = length.parse().ok().filter(|length| (1..=1 << 20).contains(length))?;
+    match kind {
+        "<U" => Some(Kind::Characters(length)),
+        "|S" => Some(Kind::Letters(length)),
+        _ => None,
+    }
 }
 
 /// The dictionary of the header: three keys, and nothing else is looked at.
@@ -122,9 +153,9 @@ fn parse(header: &str) -> std::result::Result<(Kind, Vec<usize>), String> {
         "<i8" => Kind::Signed(8),
         "<f4" => Kind::Float(4),
         "<f8" => Kind::Float(8),
-        other => {
-            return Err(format!("type `{other}` (known: uint8, integers, float32, float64, little-endian)"));
-        }
+        other => texts(other).ok_or_else(|| {
+            format!("type `{other}` (known: uint8, integers, float32, float64, texts, little-endian)")
+        })?,
     };
     if !after("fortran_order")?.starts_with("False") {
         return Err("Fortran order (save numpy.ascontiguousarray(x))".to_string());

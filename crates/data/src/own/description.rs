@@ -1,5 +1,8 @@
 //! A small TOML file that says what a data set of the user's own is.
 
+use super::csv::{Decimal, Delimiter, Form};
+use super::encoding::Encoding;
+use super::files::Paths;
 use super::npz;
 use crate::column::{Column, width};
 use crate::limits;
@@ -71,8 +74,8 @@ pub struct ValueColumn {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Public {
-    /// Its path, relative to the description; its targets are not read.
-    Path(String),
+    /// Its path, or several, relative to the description; its targets are not read.
+    Path(Paths),
     /// Its path, and whether it has the targets of the other tables.
     Pool(Pool),
 }
@@ -82,7 +85,7 @@ pub enum Public {
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Relative to the description.
-    pub path: String,
+    pub path: Paths,
     /// Whether it has the columns of the target.
     #[serde(default)]
     pub labelled: bool,
@@ -90,7 +93,7 @@ pub struct Pool {
 
 impl Public {
     /// The path, and whether targets are read.
-    pub(super) fn parts(&self) -> (&str, bool) {
+    pub(super) fn parts(&self) -> (&Paths, bool) {
         match self {
             Public::Path(path) => (path, false),
             Public::Pool(Pool { path, labelled }) => (path, *labelled),
@@ -112,10 +115,19 @@ pub enum NoTarget {
 pub struct Description {
     /// Kind of the files.
     pub format: Format,
-    /// The file or folder with the records, relative to the description.
-    pub path: String,
-    /// A second file with the test rows of a table.
-    pub test_path: Option<String>,
+    /// The file or folder with the records, relative to the description; of a table it may be several files.
+    pub path: Paths,
+    /// Further files with the test rows of a table.
+    pub test_path: Option<Paths>,
+    /// What stands between the cells of a table as text; without it the header line says.
+    pub delimiter: Option<Delimiter>,
+    /// What stands before the fraction of a number in a table as text.
+    pub decimal: Option<Decimal>,
+    /// How the characters of a table as text are written; without it a byte-order mark says, or it is UTF-8.
+    pub encoding: Option<Encoding>,
+    /// Cells of a table that mean the same as an empty one.
+    #[serde(default)]
+    pub missing_values: Vec<String>,
     /// A further file of a table with records that are declared to be public.
     pub public: Option<Public>,
     /// The column of a table that says which split a row belongs to.
@@ -137,6 +149,8 @@ pub struct Description {
     pub columns: Vec<Column>,
     /// The range of float arrays; it becomes -1 to 1.
     pub range: Option<[f64; 2]>,
+    /// Says that the records of arrays are token numbers, and how many different ones there are.
+    pub vocabulary: Option<u32>,
     /// The order of the sizes of arrays.
     pub layout: Option<npz::Layout>,
     /// Height and width that images are resized to.
@@ -150,8 +164,12 @@ impl Description {
     pub(super) fn bare(format: Format) -> Description {
         Description {
             format,
-            path: String::new(),
+            path: Paths::One(String::new()),
             test_path: None,
+            delimiter: None,
+            decimal: None,
+            encoding: None,
+            missing_values: Vec::new(),
             public: None,
             split: None,
             test_fraction: None,
@@ -162,6 +180,7 @@ impl Description {
             target: None,
             columns: Vec::new(),
             range: None,
+            vocabulary: None,
             layout: None,
             size: None,
             channels: None,
@@ -170,9 +189,30 @@ impl Description {
 
     /// Reads and checks a description.
     pub fn parse(text: &str) -> std::result::Result<Description, String> {
-        let description: Description = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut description: Description = toml::from_str(text).map_err(|error| error.to_string())?;
+        if !description.missing_values.is_empty() {
+            let words = &description.missing_values;
+            description.columns.iter_mut().for_each(|column| {
+                column.missing_values.get_or_insert_with(|| words.clone());
+            });
+        }
         description.check()?;
         Ok(description)
+    }
+
+    /// Whether it is about the rows of a table.
+    pub(super) fn is_table(&self) -> bool {
+        match self.format {
+            Format::Csv | Format::Parquet => true,
+            Format::Npz => !self.columns.is_empty(),
+            Format::Images => false,
+        }
+    }
+
+    /// How a table as text is written.
+    pub(super) fn form(&self) -> Form {
+        let Description { delimiter, encoding, .. } = *self;
+        Form { delimiter, decimal: self.decimal.unwrap_or_default(), encoding }
     }
 
     fn check(&self) -> std::result::Result<(), String> {
@@ -181,15 +221,25 @@ impl Description {
         {
             return Err(format!("test_fraction = {fraction} must lie between 0 and 1"));
         }
+        if self.vocabulary == Some(0) {
+            return Err("vocabulary = 0: there are no tokens".to_string());
+        }
         if let Some([low, high]) = self.range
             && !(low < high && low.is_finite() && high.is_finite())
         {
             return Err(format!("range {low} to {high} is empty or not finite"));
         }
-        let table = matches!(self.format, Format::Csv | Format::Parquet);
+        let (table, text) = (self.is_table(), self.format == Format::Csv);
+        let arrays = self.format == Format::Npz && !table;
+        let several = !matches!(self.path, Paths::One(_));
         let given = [
+            ("a list of paths", several, table),
+            ("delimiter", self.delimiter.is_some(), text),
+            ("decimal", self.decimal.is_some(), text),
+            ("encoding", self.encoding.is_some(), text),
+            ("missing_values", !self.missing_values.is_empty(), table),
             ("label", self.label.is_some(), table),
-            ("columns", !self.columns.is_empty(), table),
+            ("columns", !self.columns.is_empty(), self.format != Format::Images),
             ("split", self.split.is_some(), table),
             ("public", self.public.is_some(), table),
             ("test_path", self.test_path.is_some(), table),
@@ -197,9 +247,10 @@ impl Description {
             ("values", self.values.is_some(), self.format != Format::Images),
             ("target", self.target.is_some(), self.format != Format::Images),
             ("classes", self.classes.is_some(), self.format != Format::Images),
-            ("test_fraction", self.test_fraction.is_some(), self.format != Format::Npz),
-            ("range", self.range.is_some(), self.format == Format::Npz),
-            ("layout", self.layout.is_some(), self.format == Format::Npz),
+            ("test_fraction", self.test_fraction.is_some(), !arrays),
+            ("range", self.range.is_some(), arrays),
+            ("vocabulary", self.vocabulary.is_some(), arrays && self.range.is_none()),
+            ("layout", self.layout.is_some(), arrays),
             ("size", self.size.is_some(), self.format == Format::Images),
             ("channels", self.channels.is_some(), self.format == Format::Images),
         ];

@@ -1,15 +1,12 @@
 //! Loads a data set of the user's own.
 
-use super::description::{Description, Format, Public, SplitColumn, numbered};
-use super::rows::Rows;
-use super::{csv, images, npz, parquet, partition};
-use crate::column::width;
+use super::description::{Description, Format, numbered};
+use super::{images, npz, table};
 use crate::dataset::{Dataset, Records, Split, Visibility};
 use crate::error::{DataError, Result};
 use crate::open;
 use crate::scaling::Scaling;
 use crate::task::Task;
-use muffle_nn::shape::Shape;
 use std::path::Path;
 
 /// What a user copies who has given a table without a description.
@@ -42,7 +39,7 @@ pub fn load(path: &Path) -> Result<Dataset> {
         return refuse("no such file or folder");
     }
     if path.is_dir() {
-        return folder(&name, path, images::Form::default());
+        return images_of(&name, path, images::Form::default());
     }
     match path.extension().and_then(|extension| extension.to_str()).unwrap_or("") {
         "toml" => described(&name, path),
@@ -60,112 +57,28 @@ fn described(name: &str, path: &Path) -> Result<Dataset> {
     let refuse = |reason: String| DataError::Description { file: name.to_string(), reason };
     let text = open::read(path, 1 << 20)?;
     let text = String::from_utf8(text).map_err(|_| refuse("no text (UTF-8)".to_string()))?;
-    let description = Description::parse(&text).map_err(refuse)?;
-    let records = path.parent().unwrap_or(Path::new(".")).join(&description.path);
-    if !records.exists() {
-        return Err(refuse(format!(
-            "`path` names {}, which is not there (paths are relative to the description)",
-            records.display()
-        )));
-    }
+    let mut description = Description::parse(&text).map_err(refuse)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
     let task = description.task().map_err(refuse)?;
+    if description.is_table() {
+        description.columns.iter_mut().try_for_each(|column| column.load(folder))?;
+        return table::load(name, folder, &description, task.unwrap_or(Task::None));
+    }
+    let records = description.path.files(folder).map_err(refuse)?.remove(0);
     match description.format {
-        Format::Csv | Format::Parquet => table(name, path, &description, task.unwrap_or(Task::None)),
-        Format::Npz => arrays(name, &records, &description, task),
+        Format::Csv | Format::Parquet | Format::Npz => arrays(name, &records, &description, task),
         Format::Images => {
             let form = images::Form {
                 size: description.size,
                 channels: description.channels,
                 test_fraction: description.test_fraction,
             };
-            folder(name, &records, form)
+            images_of(name, &records, form)
         }
     }
 }
 
-/// Reads a table row by row into both splits.
-fn table(name: &str, path: &Path, description: &Description, task: Task) -> Result<Dataset> {
-    let base = path.parent().unwrap_or(Path::new("."));
-    let columns = &description.columns;
-    let mut wanted: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    wanted.extend(description.target_columns());
-    wanted.extend(description.split.as_ref().map(|split| split.column.as_str()));
-    let file = base.join(&description.path);
-    let shown = file.display().to_string();
-    let mut train = Rows::new(&shown, columns, &task);
-    let mut test = Rows::new(&shown, columns, &task);
-    rows(description.format, &file, &wanted, |row| {
-        let in_test = match (&description.split, description.test_fraction) {
-            (Some(split), _) => says_test(split, row.cell(wanted.len() - 1)).map_err(|reason| {
-                DataError::malformed(&shown, &row.position, reason)
-                    .remedy("correct the row or the description")
-            })?,
-            (None, Some(fraction)) => partition::is_test(&row.content(), fraction),
-            (None, None) => false,
-        };
-        let rows = if in_test { &mut test } else { &mut train };
-        rows.push(&row.position, |index| row.cell(index))
-    })?;
-    let (train, mut test) = (train.finish(), test.finish());
-    let with_targets = &wanted[..columns.len() + task.cells()];
-    if let Some(path) = &description.test_path {
-        test = whole(description, &base.join(path), with_targets, &task)?;
-    }
-    let public = match description.public.as_ref().map(Public::parts) {
-        Some((path, true)) => Some(whole(description, &base.join(path), with_targets, &task)?),
-        Some((path, false)) => {
-            Some(whole(description, &base.join(path), &wanted[..columns.len()], &Task::None)?)
-        }
-        None => None,
-    };
-    let scaling = Scaling::identity(
-        "numbers by the declared ranges to -1 to 1 (or declared mean and deviation), categories as 0 or 1",
-    );
-    let input = Shape::Vector(width(columns));
-    let dataset = Dataset::with_task(name, input, task, scaling, Visibility::Private, train, test)?;
-    let mut dataset = dataset.with_columns(columns.clone());
-    if description.test_fraction.is_some() {
-        dataset = dataset.with_split_by_hash();
-    }
-    match public {
-        Some(public) => dataset.with_public(public),
-        None => Ok(dataset),
-    }
-}
-
-/// Calls `visit` with each row of a table.
-fn rows(
-    format: Format,
-    file: &Path,
-    wanted: &[&str],
-    visit: impl FnMut(csv::Row<'_>) -> Result<()>,
-) -> Result<()> {
-    match format {
-        Format::Parquet => parquet::rows(file, wanted, visit),
-        _ => csv::rows(file, wanted, visit),
-    }
-}
-
-/// All rows of a table as one split.
-fn whole(description: &Description, file: &Path, wanted: &[&str], task: &Task) -> Result<Split> {
-    let shown = file.display().to_string();
-    let mut read = Rows::new(&shown, &description.columns, task);
-    rows(description.format, file, wanted, |row| read.push(&row.position, |index| row.cell(index)))?;
-    Ok(read.finish())
-}
-
-/// Whether a row's own word sends it to the test split.
-fn says_test(split: &SplitColumn, value: &str) -> std::result::Result<bool, String> {
-    if value != split.train && value != split.test {
-        return Err(format!(
-            "{value:?} in `{}` is neither {:?} nor {:?}",
-            split.column, split.train, split.test
-        ));
-    }
-    Ok(value == split.test)
-}
-
-fn folder(name: &str, path: &Path, form: images::Form) -> Result<Dataset> {
+fn images_of(name: &str, path: &Path, form: images::Form) -> Result<Dataset> {
     let folder = images::read(path, form)?;
     let scaling = Scaling::range(0.0, 255.0);
     let images::Folder { input, classes, train, test, split_by_hash } = folder;
@@ -174,10 +87,13 @@ fn folder(name: &str, path: &Path, form: images::Form) -> Result<Dataset> {
 }
 
 fn arrays(name: &str, path: &Path, description: &Description, task: Option<Task>) -> Result<Dataset> {
-    let arrays = npz::read(path, description.layout.unwrap_or_default(), task.as_ref())?;
+    let form =
+        npz::Form { layout: description.layout.unwrap_or_default(), vocabulary: description.vocabulary };
+    let arrays = npz::read(path, form, task.as_ref())?;
     let floats =
         [&arrays.train, &arrays.test].iter().any(|split| matches!(split.records, Records::Floats(_)));
     let scaling = match description.range {
+        _ if description.vocabulary.is_some() => Scaling::identity("token numbers as they are"),
         Some([low, high]) => Scaling::range(low, high),
         None if !floats => Scaling::range(0.0, 255.0),
         None => {
@@ -207,6 +123,7 @@ mod tests {
     use crate::own::description::tests::TABLE;
     use crate::own::npz::tests::archive;
     use muffle_nn::examples::{Examples, Target};
+    use muffle_nn::shape::Shape;
 
     fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -232,39 +149,6 @@ mod tests {
         dataset.train().read(1, &mut input);
         assert_eq!(input, [-1.0, 0.0, 1.0]);
         assert_eq!(dataset.train().label(1), 1);
-    }
-
-    #[cfg(feature = "parquet")]
-    #[test]
-    fn parquet_and_csv_give_the_same_data_set() {
-        use ::parquet::basic::Compression;
-        let description = |format: &str| {
-            format!(
-                "format = \"{format}\"\npath = \"t.{format}\"\nlabel = \"kind\"\nclasses = [\"a\", \"b\"]\n\
-                 test_fraction = 0.5\n[[columns]]\nname = \"age\"\nrange = [0, 40]\n\
-                 [[columns]]\nname = \"weight\"\nrange = [0, 1]\nmissing = 0.5\n"
-            )
-        };
-        let ages: Vec<i64> = (0..40).collect();
-        let weights: Vec<Option<f64>> =
-            (0..40).map(|row| if row % 3 == 0 { None } else { Some(f64::from(row) / 64.0) }).collect();
-        let kinds: Vec<&str> = (0..40).map(|row| if row % 2 == 0 { "a" } else { "b" }).collect();
-        let parquet = crate::own::parquet::tests::file(Compression::SNAPPY, &ages, &weights, &kinds);
-        let mut csv = "age,weight,kind\n".to_string();
-        for row in 0..40 {
-            let weight = weights[row].map_or(String::new(), |weight| weight.to_string());
-            csv += &format!("{},{weight},{}\n", ages[row], kinds[row]);
-        }
-        let folder = folder(&[
-            ("p.toml", description("parquet").as_bytes()),
-            ("c.toml", description("csv").as_bytes()),
-            ("t.parquet", &parquet),
-            ("t.csv", csv.as_bytes()),
-        ]);
-        let [parquet, csv] = ["p.toml", "c.toml"].map(|name| load(&folder.path().join(name)).unwrap());
-        assert_eq!(parquet.train().split(), csv.train().split());
-        assert_eq!(parquet.test().split(), csv.test().split());
-        assert_eq!(csv.train().len() + csv.test().len(), 40);
     }
 
     #[test]

@@ -4,15 +4,20 @@ pub mod csv;
 #[cfg(feature = "images")]
 pub mod decoder;
 pub mod description;
+pub mod encoding;
+pub mod files;
 pub mod images;
 mod load;
 pub mod npz;
+mod npz_table;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_pages;
 pub mod partition;
+pub mod row;
 pub mod rows;
+mod table;
 
 pub use description::Description;
 pub use load::load;
@@ -31,11 +36,11 @@ mod decoder {
 /// Refuses every table in columns.
 #[cfg(not(feature = "parquet"))]
 mod parquet {
-    use super::csv::Row;
+    use super::row::{Row, Wanted};
     use crate::error::{DataError, Result};
     use std::path::Path;
 
-    pub(super) fn rows(path: &Path, _: &[&str], _: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn rows(path: &Path, _: &[Wanted], _: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
         Err(DataError::Feature { what: path.display().to_string(), feature: "parquet" })
     }
 }

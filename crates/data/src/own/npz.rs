@@ -24,6 +24,15 @@ pub enum Layout {
     ChannelsFirst,
 }
 
+/// What arrays of records mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// The order of the sizes of images.
+    pub layout: Layout,
+    /// If records are sequences of token numbers: how many different ones there are.
+    pub vocabulary: Option<u32>,
+}
+
 /// Both splits of a file, and the shape of a record.
 #[derive(Debug)]
 pub struct Arrays {
@@ -36,15 +45,14 @@ pub struct Arrays {
 }
 
 /// Reads a file. Without a task, or with one of classes, targets are class numbers.
-pub fn read(path: &Path, layout: Layout, task: Option<&Task>) -> Result<Arrays> {
+pub fn read(path: &Path, form: Form, task: Option<&Task>) -> Result<Arrays> {
     let bytes = open::read(path, limits::MAXIMUM_BYTES)?;
-    arrays(&path.display().to_string(), &bytes, layout, task)
+    arrays(&path.display().to_string(), &bytes, form, task)
 }
 
 /// Reads the arrays of both splits.
-pub fn arrays(file: &str, bytes: &[u8], layout: Layout, task: Option<&Task>) -> Result<Arrays> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes))
-        .map_err(|error| DataError::malformed(file, "end of the file", format!("no zip archive: {error}")))?;
+pub fn arrays(file: &str, bytes: &[u8], form: Form, task: Option<&Task>) -> Result<Arrays> {
+    let mut archive = archive(file, bytes)?;
     let mut budget = limits::MAXIMUM_BYTES;
     let mut next = |name: &str| member(file, &mut archive, name, &mut budget);
     let mut pair = |values: &str, targets: &str| {
@@ -57,14 +65,14 @@ pub fn arrays(file: &str, bytes: &[u8], layout: Layout, task: Option<&Task>) -> 
         let reason = format!("x_train has sizes {:?}, x_test {:?}", train.0.sizes, test.0.sizes);
         return Err(DataError::malformed(file, "x_test", reason).remedy("records must have one shape"));
     }
-    let input = shape(file, &train.0.sizes, layout)?;
+    let input = shape(file, &train.0.sizes, form.layout)?;
     let split = |[x, y]: [&str; 2], (values, known): (Array, Option<Array>)| {
         let count = values.sizes[0];
         let targets = match known {
             Some(known) => targets(file, y, known, count, task)?,
             None => Targets::None(count),
         };
-        Ok::<_, DataError>(Split { records: records(file, x, values, input, layout)?, targets })
+        Ok::<_, DataError>(Split { records: records(file, x, values, input, form)?, targets })
     };
     Ok(Arrays {
         input,
@@ -73,8 +81,14 @@ pub fn arrays(file: &str, bytes: &[u8], layout: Layout, task: Option<&Task>) -> 
     })
 }
 
+/// The archive that a file is.
+pub(super) fn archive<'b>(file: &str, bytes: &'b [u8]) -> Result<ZipArchive<Cursor<&'b [u8]>>> {
+    ZipArchive::new(Cursor::new(bytes))
+        .map_err(|error| DataError::malformed(file, "end of the file", format!("no zip archive: {error}")))
+}
+
 /// One array of the archive, its promised size checked before it is inflated.
-fn member<R: Read + Seek>(
+pub(super) fn member<R: Read + Seek>(
     file: &str,
     archive: &mut ZipArchive<R>,
     name: &str,
@@ -123,9 +137,9 @@ fn targets(file: &str, name: &str, array: Array, count: usize, task: Option<&Tas
         }));
     }
     match task {
-        Some(Task::Labels(_)) => Ok(Targets::Labels(Table::new(width, numbers(array.values)))),
+        Some(Task::Labels(_)) => Ok(Targets::Labels(Table::new(width, numbers(array.values, wrong)?))),
         Some(Task::Values(quantities)) => {
-            let numbers = numbers(array.values);
+            let numbers = numbers(array.values, wrong)?;
             if let Some(place) = numbers.iter().position(|number| !number.is_finite()) {
                 return Err(
                     wrong(format!("value {place} is {}", numbers[place])).remedy("leave the record out")
@@ -145,28 +159,41 @@ fn class_numbers(values: Values, wrong: impl Fn(String) -> DataError) -> Result<
     match values {
         Values::Bytes(values) => Ok(values.into_iter().map(u32::from).collect()),
         Values::Integers(values) => values.into_iter().enumerate().map(label).collect(),
+        Values::Texts(_) => Err(wrong("texts where class numbers are wanted".to_string())
+            .remedy("save the place of each among `classes`, as in numpy.searchsorted(classes, y)")),
         Values::Floats(_) => Err(wrong("floats where class numbers are wanted".to_string())
             .remedy("convert with y.astype('uint8') or 'int64', or declare `values` with their ranges")),
     }
 }
 
-fn numbers(values: Values) -> Vec<f32> {
+fn numbers(values: Values, wrong: impl Fn(String) -> DataError) -> Result<Vec<f32>> {
     match values {
-        Values::Bytes(values) => values.into_iter().map(f32::from).collect(),
-        Values::Integers(values) => values.into_iter().map(|value| value as f32).collect(),
-        Values::Floats(values) => values,
+        Values::Bytes(values) => Ok(values.into_iter().map(f32::from).collect()),
+        Values::Integers(values) => Ok(values.into_iter().map(|value| value as f32).collect()),
+        Values::Floats(values) => Ok(values),
+        Values::Texts(_) => Err(wrong("texts where numbers are wanted".to_string())),
     }
 }
 
-fn records(file: &str, name: &str, array: Array, input: Shape, layout: Layout) -> Result<Records> {
+fn records(file: &str, name: &str, array: Array, input: Shape, form: Form) -> Result<Records> {
+    let wrong = |reason: &str| DataError::malformed(file, format!("array `{name}`"), reason);
+    if let Some(vocabulary) = form.vocabulary {
+        let tokens = numbers(array.values, |reason| wrong(&reason))?;
+        let known = |token: &f32| token.fract() == 0.0 && (0.0..vocabulary as f32).contains(token);
+        return match tokens.iter().position(|token| !known(token)) {
+            Some(place) => Err(wrong(&format!("value {place} is {}", tokens[place]))
+                .remedy(format!("token numbers go from 0 to {}, as `vocabulary` says", vocabulary - 1))),
+            None => Ok(Records::Floats(tokens)),
+        };
+    }
     match array.values {
-        Values::Bytes(values) => Ok(Records::Bytes(arrange(values, input, layout))),
-        Values::Floats(values) => Ok(Records::Floats(arrange(values, input, layout))),
-        Values::Integers(_) => {
-            let reason = "integers wider than a byte";
-            Err(DataError::malformed(file, format!("array `{name}`"), reason)
-                .remedy("convert with x.astype('uint8') or 'float32'"))
-        }
+        Values::Bytes(values) => Ok(Records::Bytes(arrange(values, input, form.layout))),
+        Values::Floats(values) => Ok(Records::Floats(arrange(values, input, form.layout))),
+        Values::Integers(_) => Err(wrong("integers wider than a byte").remedy(
+            "convert with x.astype('uint8') or 'float32', or declare `vocabulary` if they are token numbers",
+        )),
+        Values::Texts(_) => Err(wrong("texts where numbers are wanted")
+            .remedy("declare [[columns]] for arrays that are columns of a table")),
     }
 }
 
@@ -206,6 +233,9 @@ pub(crate) mod tests {
         writer.finish().unwrap().into_inner()
     }
 
+    const LAST: Form = Form { layout: Layout::ChannelsLast, vocabulary: None };
+    const FIRST: Form = Form { layout: Layout::ChannelsFirst, vocabulary: None };
+
     fn sample() -> Vec<(&'static str, Vec<u8>)> {
         vec![
             ("x_train", npy("|u1", "(2, 2, 1, 2)", &[1, 2, 3, 4, 5, 6, 7, 8])),
@@ -219,11 +249,11 @@ pub(crate) mod tests {
     fn stored_and_deflated_archives_are_read() {
         for compressed in [false, true] {
             let bytes = archive(compressed, &sample());
-            let last = arrays("a.npz", &bytes, Layout::ChannelsLast, None).unwrap();
+            let last = arrays("a.npz", &bytes, LAST, None).unwrap();
             assert_eq!(last.input, Shape::Image { height: 2, width: 1, channels: 2 });
             assert_eq!(last.train.labels(), [1, 0]);
             assert_eq!(last.test.records, Records::Bytes(vec![9, 10, 11, 12]));
-            let first = arrays("a.npz", &bytes, Layout::ChannelsFirst, None).unwrap();
+            let first = arrays("a.npz", &bytes, FIRST, None).unwrap();
             assert_eq!(first.input, Shape::Image { height: 1, width: 2, channels: 2 });
             assert_eq!(first.test.records, Records::Bytes(vec![9, 11, 10, 12]));
         }
@@ -234,9 +264,7 @@ pub(crate) mod tests {
         let refused = |place: usize, replacement: (&'static str, Vec<u8>), parts: &[&str]| {
             let mut members = sample();
             members[place] = replacement;
-            let message = arrays("a.npz", &archive(false, &members), Layout::ChannelsLast, None)
-                .unwrap_err()
-                .to_string();
+            let message = arrays("a.npz", &archive(false, &members), LAST, None).unwrap_err().to_string();
             assert!(parts.iter().all(|part| message.contains(part)), "{message}");
         };
         refused(0, ("x", vec![]), &["array `x_train`", "numpy.savez", "y_train.npy"]);
@@ -245,14 +273,34 @@ pub(crate) mod tests {
         refused(1, ("y_train", npy("<f4", "(2,)", &[0; 8])), &["astype"]);
         refused(0, ("x_train", npy("<i4", "(2, 1)", &[0; 8])), &["one shape"]);
         refused(0, ("x_train", npy("|u1", "(8,)", &[0; 8])), &["one shape"]);
-        assert!(arrays("a.npz", b"not a zip", Layout::ChannelsLast, None).is_err());
+        assert!(arrays("a.npz", b"not a zip", LAST, None).is_err());
+    }
+
+    #[test]
+    fn integers_may_be_token_numbers() {
+        let mut members = sample();
+        members[0].1 = npy("<i4", "(2, 2)", &[7, 0, 0, 0, 0, 1, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        members[2].1 = npy("|u1", "(1, 2)", &[3, 4]);
+        let read = |vocabulary| {
+            let form = Form { vocabulary: Some(vocabulary), ..LAST };
+            arrays("a.npz", &archive(false, &members), form, None)
+        };
+        let found = read(257).unwrap();
+        assert_eq!(found.input, Shape::Vector(2));
+        assert_eq!(found.train.records, Records::Floats(vec![7.0, 256.0, 9.0, 0.0]));
+        assert_eq!(found.test.records, Records::Floats(vec![3.0, 4.0]));
+        let message = read(256).unwrap_err().to_string();
+        assert!(message.contains("value 1 is 256"), "{message}");
+        assert!(message.contains("0 to 255"), "{message}");
+        let message = arrays("a.npz", &archive(false, &members), LAST, None).unwrap_err().to_string();
+        assert!(message.contains("`vocabulary`"), "{message}");
     }
 
     #[test]
     fn mutated_files_never_panic() {
         for compressed in [false, true] {
             let good = archive(compressed, &sample());
-            survives(&good, |bytes| drop(arrays("a.npz", bytes, Layout::ChannelsFirst, None)));
+            survives(&good, |bytes| drop(arrays("a.npz", bytes, FIRST, None)));
         }
     }
 
@@ -263,7 +311,7 @@ pub(crate) mod tests {
             let mut members = sample();
             members[1].1 = y.clone();
             members[3].1 = npy("<f4", "(1, 2)", &[0; 8]);
-            arrays("a.npz", &archive(false, &members), Layout::ChannelsLast, Some(task))
+            arrays("a.npz", &archive(false, &members), LAST, Some(task))
         };
         let floats = |values: [f32; 4]| {
             npy("<f4", "(2, 2)", &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())

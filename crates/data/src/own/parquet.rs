@@ -1,7 +1,8 @@
 //! Tables as Parquet, read record by record.
 
-use super::csv::{Row, column};
 use super::parquet_pages::pages;
+use super::row::{Position, Row, Wanted, places};
+use crate::column::Day;
 use crate::error::{DataError, Result};
 use crate::limits;
 use ::parquet::errors::ParquetError;
@@ -16,7 +17,7 @@ use std::path::Path;
 /// Calls `visit` with each row of a file.
 ///
 /// The decoder is a large one written by others: should it panic on a damaged file, that too is an error here.
-pub fn rows(path: &Path, wanted: &[&str], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+pub fn rows(path: &Path, wanted: &[Wanted], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
     let file = path.display().to_string();
     let result = catch_unwind(AssertUnwindSafe(|| read(path, &file, wanted, visit)));
     result.unwrap_or_else(|_| Err(DataError::malformed(&file, "whole file", "the decoder gave up on it")))
@@ -25,7 +26,7 @@ pub fn rows(path: &Path, wanted: &[&str], visit: impl FnMut(Row<'_>) -> Result<(
 fn read(
     path: &Path,
     file: &str,
-    wanted: &[&str],
+    wanted: &[Wanted],
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let wrong = |error: ParquetError| {
@@ -38,21 +39,19 @@ fn read(
     plausible(file, &reader, length)?;
     plausible_pages(path, file, &reader)?;
     let schema = reader.metadata().file_metadata().schema().clone();
-    let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
-    let places = wanted
-        .iter()
-        .map(|name| column(file, names.iter().copied(), name))
-        .collect::<Result<Vec<usize>>>()?;
+    let header: Vec<String> = schema.get_fields().iter().map(|field| field.name().to_string()).collect();
+    let places = places(file, &header, wanted)?;
     let projection = projection(&schema, &places).map_err(wrong)?;
     for (index, row) in reader.get_row_iter(Some(projection)).map_err(wrong)?.enumerate() {
         let row = row.map_err(wrong)?;
-        let position = format!("row {}", index + 1);
+        let position = Position::Row(index as u64 + 1);
         let mut cells = vec![String::new(); wanted.len()];
         for (name, field) in row.get_column_iter() {
-            for place in (0..wanted.len()).filter(|place| wanted[*place] == name) {
+            for place in (0..wanted.len()).filter(|place| wanted[*place].name == name) {
                 cells[place] = text(field).ok_or_else(|| {
-                    let reason = format!("column `{name}` holds {field}, neither a number nor a text");
-                    DataError::malformed(file, &position, reason).remedy("leave the column out or convert it")
+                    let reason =
+                        format!("column `{name}` holds {field}, neither a number, a date nor a text");
+                    DataError::malformed(file, position, reason).remedy("leave the column out or convert it")
                 })?;
             }
         }
@@ -134,6 +133,13 @@ fn text(field: &Field) -> Option<String> {
         Field::Float(value) => value.to_string(),
         Field::Double(value) => value.to_string(),
         Field::Str(value) => value.clone(),
+        Field::Date(days) => String::from(Day(f64::from(*days))),
+        Field::TimestampMillis(moment) => String::from(Day(*moment as f64 / 86_400e3)),
+        Field::TimestampMicros(moment) => String::from(Day(*moment as f64 / 86_400e6)),
+        Field::Decimal(_) => field.to_string(),
+        Field::ListInternal(list) => {
+            list.elements().iter().map(text).collect::<Option<Vec<String>>>()?.join(" ")
+        }
         Field::Bytes(value) => value.as_utf8().ok()?.to_string(),
         _ => return None,
     })
@@ -185,7 +191,8 @@ pub(crate) mod tests {
         let path = folder.path().join("t.parquet");
         std::fs::write(&path, bytes).unwrap();
         let mut read = Vec::new();
-        rows(&path, wanted, |row| {
+        let wanted: Vec<Wanted> = wanted.iter().map(|name| Wanted { name, number: false }).collect();
+        rows(&path, &wanted, |row| {
             read.push((0..wanted.len()).map(|index| row.cell(index).to_string()).collect());
             Ok(())
         })?;

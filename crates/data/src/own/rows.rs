@@ -1,6 +1,6 @@
 //! Rows of a table becoming a split.
 
-use crate::column::Column;
+use crate::column::{Column, quoted};
 use crate::dataset::{Records, Split};
 use crate::error::{DataError, Result};
 use crate::limits;
@@ -26,6 +26,11 @@ impl<'a> Rows<'a> {
         Rows { file, columns, task, count: 0, inputs, classes, numbers }
     }
 
+    /// Names the file that the next rows are from.
+    pub fn continue_in(&mut self, file: &'a str) {
+        self.file = file;
+    }
+
     /// Appends one row: its cells in the order of the columns, then those of its target.
     pub fn push<'c>(&mut self, position: &dyn Display, mut cell: impl FnMut(usize) -> &'c str) -> Result<()> {
         for (index, column) in self.columns.iter().enumerate() {
@@ -44,7 +49,7 @@ impl<'a> Rows<'a> {
             Task::Classes(names) => {
                 let class = cell(first).trim();
                 let label = names.iter().position(|known| known == class).ok_or_else(|| {
-                    let reason = format!("class {class:?}, the declared ones are {names:?}");
+                    let reason = format!("class {}, the declared ones are {}", quoted(class), listed(names));
                     DataError::malformed(self.file, position, reason)
                         .remedy("correct it, or declare it in `classes`")
                 })?;
@@ -87,20 +92,36 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// Names, as many as fit into a message.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 10;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| quoted(name)).collect();
+    let others = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
+    format!("{}{others}", shown.join(", "))
+}
+
 /// Whether a record has a label.
-fn label(cell: &str) -> std::result::Result<f32, String> {
-    match cell.to_ascii_lowercase().as_str() {
-        "1" | "yes" | "true" => Ok(1.0),
-        "0" | "no" | "false" => Ok(0.0),
-        _ => Err(format!("{cell:?} does not say whether the label is there; write 0 or 1, or no or yes")),
+pub(super) fn label(cell: &str) -> std::result::Result<f32, String> {
+    let is = |words: [&str; 3]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
+    match cell {
+        _ if is(["1", "yes", "true"]) => Ok(1.0),
+        _ if is(["0", "no", "false"]) => Ok(0.0),
+        _ => Err(format!(
+            "{} does not say whether the label is there; write 0 or 1, or no or yes",
+            quoted(cell)
+        )),
     }
+}
+
+/// A cell that is a number.
+pub(super) fn number(cell: &str) -> Option<f64> {
+    cell.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// A number to predict, scaled by its declared range.
 fn value(quantity: &Quantity, cell: &str) -> std::result::Result<f32, String> {
-    let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
-    let number =
-        number.ok_or_else(|| format!("{cell:?} is not a number; correct it or leave the row out"))?;
+    let number = number(cell)
+        .ok_or_else(|| format!("{} is not a number; correct it or leave the row out", quoted(cell)))?;
     Ok(quantity.scaled(number))
 }
 

@@ -13,13 +13,18 @@ use crate::layers::dense::Dense;
 use crate::layers::depthwise_conv2d::DepthwiseConv2d;
 use crate::layers::dropout::Dropout;
 use crate::layers::embedding::Embedding;
+use crate::layers::embedding_bag::EmbeddingBag;
 use crate::layers::flatten::Flatten;
 use crate::layers::fusion::Fusion;
+use crate::layers::gelu::Gelu;
 use crate::layers::global_average_pool::GlobalAveragePool;
 use crate::layers::group_norm::GroupNorm;
+use crate::layers::gru::Gru;
 use crate::layers::layer_norm::LayerNorm;
 use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
+use crate::layers::multi_head_attention::MultiHeadAttention;
+use crate::layers::position_embedding::PositionEmbedding;
 use crate::layers::reshape::Reshape;
 use crate::layers::window::{Extent, Window};
 use crate::layers::winograd_conv2d::WinogradConv2d;
@@ -140,6 +145,23 @@ pub enum LayerConfig {
         #[serde(default = "yes")]
         bias: bool,
     },
+    /// Convolution over the steps of a sequence.
+    #[serde(rename = "conv1d")]
+    Conv1d {
+        /// Outputs.
+        channels: usize,
+        /// Steps under the window.
+        kernel: usize,
+        /// Step of the window.
+        #[serde(default = "one_step")]
+        stride: usize,
+        /// Steps of zeros before and after.
+        #[serde(default)]
+        padding: usize,
+        /// Whether to add a bias.
+        #[serde(default = "yes")]
+        bias: bool,
+    },
     /// Largest value under a window.
     MaxPool {
         /// Window.
@@ -212,6 +234,28 @@ pub enum LayerConfig {
         /// Features of each.
         features: usize,
     },
+    /// Token numbers to the mean of their feature vectors.
+    EmbeddingBag {
+        /// Number of tokens.
+        tokens: usize,
+        /// Features of each.
+        features: usize,
+        /// The token that fills up short texts and does not count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        padding: Option<usize>,
+    },
+    /// A trainable vector for every place of a sequence, added to what is there.
+    PositionEmbedding,
+    /// `x` times the normal distribution function of `x`.
+    Gelu,
+    /// Every step of a sequence looks at all steps.
+    MultiHeadAttention {
+        /// Heads; they must divide the features.
+        heads: usize,
+        /// Whether a step sees only those up to itself.
+        #[serde(default)]
+        causal: bool,
+    },
     /// Image or sequence to vector.
     Flatten,
     /// The logits of two networks, side by side, to one.
@@ -227,6 +271,14 @@ pub enum LayerConfig {
     },
     /// Long short-term memory.
     Lstm {
+        /// Size of the hidden state.
+        features: usize,
+        /// Whether to pass on the hidden state after every step, or only after the last.
+        #[serde(default)]
+        sequence: bool,
+    },
+    /// Gated recurrent unit.
+    Gru {
         /// Size of the hidden state.
         features: usize,
         /// Whether to pass on the hidden state after every step, or only after the last.
@@ -251,6 +303,10 @@ fn one_group() -> usize {
     1
 }
 
+fn one_step() -> usize {
+    1
+}
+
 /// The largest integer inside a value.
 fn largest(value: &toml::Value) -> usize {
     match value {
@@ -267,6 +323,7 @@ impl LayerConfig {
         match self {
             LayerConfig::Dense { .. } => "dense",
             LayerConfig::Conv2d { .. } => "conv2d",
+            LayerConfig::Conv1d { .. } => "conv1d",
             LayerConfig::MaxPool { .. } => "max-pool",
             LayerConfig::ConvTranspose2d { .. } => "conv-transpose2d",
             LayerConfig::AveragePool { .. } => "average-pool",
@@ -276,10 +333,15 @@ impl LayerConfig {
             LayerConfig::LayerNorm { .. } => "layer-norm",
             LayerConfig::BatchNorm => "batch-norm",
             LayerConfig::Embedding { .. } => "embedding",
+            LayerConfig::EmbeddingBag { .. } => "embedding-bag",
+            LayerConfig::PositionEmbedding => "position-embedding",
+            LayerConfig::Gelu => "gelu",
+            LayerConfig::MultiHeadAttention { .. } => "multi-head-attention",
             LayerConfig::Flatten => "flatten",
             LayerConfig::Fusion { .. } => "fusion",
             LayerConfig::Reshape { .. } => "reshape",
             LayerConfig::Lstm { .. } => "lstm",
+            LayerConfig::Gru { .. } => "gru",
         }
     }
 
@@ -295,6 +357,10 @@ impl LayerConfig {
         Ok(match *self {
             LayerConfig::Dense { features, bias } => Box::new(Dense::new(context, features, bias)?),
             LayerConfig::Conv2d { channels, kernel, stride, padding, groups, bias } => {
+                if !matches!(input, Shape::Image { .. }) {
+                    return context
+                        .refuse("it takes an image [channels, height, width]; for a sequence use `conv1d`");
+                }
                 let window = Window::new(context, kernel, stride, padding)?;
                 if groups > 1 && groups == window.channels && groups == channels {
                     return Ok(Box::new(DepthwiseConv2d::new(window, bias)));
@@ -303,6 +369,14 @@ impl LayerConfig {
                     return Ok(Box::new(WinogradConv2d::new(window, channels, bias)));
                 }
                 Box::new(Conv2d::new(context, channels, window, groups, bias)?)
+            }
+            LayerConfig::Conv1d { channels, kernel, stride, padding, bias } => {
+                if !matches!(input, Shape::Sequence { .. }) {
+                    return context.refuse("it takes a sequence [steps, features]");
+                }
+                let [kernel, stride, padding] = [kernel, stride, padding].map(Extent::Square);
+                let window = Window::new(context, kernel, stride, padding)?;
+                Box::new(Conv2d::new(context, channels, window, 1, bias)?)
             }
             LayerConfig::MaxPool { kernel, stride, padding } => {
                 Box::new(MaxPool::new(context, kernel, stride.unwrap_or(kernel), padding)?)
@@ -322,10 +396,19 @@ impl LayerConfig {
             LayerConfig::Embedding { tokens, features } => {
                 Box::new(Embedding::new(context, tokens, features)?)
             }
+            LayerConfig::EmbeddingBag { tokens, features, padding } => {
+                Box::new(EmbeddingBag::new(context, tokens, features, padding)?)
+            }
+            LayerConfig::PositionEmbedding => Box::new(PositionEmbedding::new(context)?),
+            LayerConfig::Gelu => Box::new(Gelu::new(context)),
+            LayerConfig::MultiHeadAttention { heads, causal } => {
+                Box::new(MultiHeadAttention::new(context, heads, causal)?)
+            }
             LayerConfig::Flatten => Box::new(Flatten::new(context)),
             LayerConfig::Fusion { separate } => Box::new(Fusion::new(context, separate)?),
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
+            LayerConfig::Gru { features, sequence } => Box::new(Gru::new(context, features, sequence)?),
         })
     }
 }

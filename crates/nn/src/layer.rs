@@ -140,6 +140,11 @@ impl<'a> Factors<'a> {
         self.values.map(|values| &values[tensor * self.batch..][..self.last])
     }
 
+    /// The factors of the tensors from one on, which count from there: for a layer inside a layer.
+    pub fn from_tensor(&self, first: usize) -> Factors<'a> {
+        Factors { values: self.values.map(|values| &values[first * self.batch..]), ..*self }
+    }
+
     /// The factor of one tensor and example.
     pub fn at(&self, tensor: usize, example: usize) -> f32 {
         self.of(tensor).map_or(1.0, |factors| factors[example])
@@ -176,7 +181,7 @@ pub struct Tensor {
     /// Sizes as PyTorch has them.
     pub sizes: Vec<usize>,
     /// PyTorch's axes in the order muffle stores them; `None` if both agree.
-    pub stored_axes: Option<[usize; 4]>,
+    pub stored_axes: Option<&'static [usize]>,
     /// How it starts.
     pub initial: Initial,
     /// Whether training moves it.

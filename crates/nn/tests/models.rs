@@ -36,7 +36,21 @@ const PARAMETERS: &[(&str, usize)] = &[
     ("simpledla", 15_142_970),
     ("dpnas-mnist", 213_418),
     ("dpnas-cifar", 529_434),
+    ("text-mean", 525_578),
+    ("text-cnn", 681_598),
+    ("text-gru", 624_650),
+    ("text-transformer", 930_570),
 ];
+
+/// Random examples, one after the other, in PyTorch's order: tokens for texts, normal numbers for the others.
+fn inputs(name: &str, len: usize, seed: u64) -> Vec<f32> {
+    let mut generator = SplitMix::new(seed);
+    let mut value = || match name.starts_with("text-") {
+        true => (generator.bits() % 4096) as f32,
+        false => generator.normal(),
+    };
+    (0..len).map(|_| value()).collect()
+}
 
 fn fixtures() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures"))
@@ -100,9 +114,7 @@ fn an_unknown_name_lists_the_known_ones() {
 fn step(name: &str) {
     let network = Arc::new(model(name).and_then(|model| model.network()).expect(name));
     let parameters = initial_parameters(&network, 11);
-    let mut generator = SplitMix::new(12);
-    let inputs = (0..2 * network.input().len()).map(|_| generator.normal()).collect();
-    let batch = Batch::new(inputs, vec![3, 8]);
+    let batch = Batch::new(inputs(name, 2 * network.input().len(), 12), vec![3, 8]);
     let engine = |purpose: Purpose, micro_batch: usize| {
         let options = Options { threads: Some(1), micro_batch: Some(micro_batch), ..Options::new(purpose) };
         Engine::new(network.clone(), options).expect(name)
@@ -177,6 +189,7 @@ steps! {
     networks_with_dropout_take_a_step: "cnn-5x5-dropout";
     recurrent_networks_take_a_step: "lstm-rows";
     deep_networks_take_a_step: "resnet18", "vgg19", "googlenet", "simpledla";
+    networks_for_texts_take_a_step: "text-mean", "text-cnn", "text-gru", "text-transformer";
     searched_networks_take_a_step: "dpnas-mnist", "dpnas-cifar";
 }
 
@@ -241,11 +254,10 @@ fn pytorch_opens_saved_weights_and_gives_the_same_logits() {
         let parameters = initial_parameters(&network, 21);
         let path = |kind: &str| folder.join(format!("{}.{kind}", model.name));
         weights::save(&path("safetensors"), &network, Some(&description), &parameters).expect(model.name);
-        let mut generator = SplitMix::new(22);
         // In PyTorch's order; the engine wants the channels of a pixel side by side.
         let examples = 2;
         let width = network.input().len();
-        let inputs: Vec<f32> = (0..examples * width).map(|_| generator.normal()).collect();
+        let inputs = inputs(model.name, examples * width, 22);
         let mut stored = vec![0.0; inputs.len()];
         for (example, stored) in inputs.chunks_exact(width).zip(stored.chunks_exact_mut(width)) {
             from_channels_first(network.input(), example, stored);

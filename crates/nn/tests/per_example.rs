@@ -165,6 +165,7 @@ fn dense_layers_over_time() {
 #[test]
 fn activations() {
     let tempered = Activation::TemperedSigmoid { scale: 1.5, temperature: 3.0, offset: 0.4 };
+    on_images(vec![LayerConfig::Gelu.into(), relu()]);
     for activation in [
         Activation::Relu,
         Activation::LeakyRelu { slope: 0.1 },
@@ -245,6 +246,69 @@ fn embeddings() {
     check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
     let layers = vec![embedding, LayerConfig::GlobalAveragePool.into(), dense(3)];
     check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
+}
+
+#[test]
+fn means_of_embeddings() {
+    let token = |index: usize| ((index * index + index / 3) % 6) as f32;
+    for padding in [None, Some(0), Some(4)] {
+        let bag = LayerConfig::EmbeddingBag { tokens: 6, features: 4, padding };
+        check(&Setting::layers(Shape::Vector(9), vec![bag.into(), dense(3)], 7).with_inputs(token));
+    }
+}
+
+/// Layers between a first dense layer, so that an input gradient is needed, and a last one.
+fn on_sequences(layers: Vec<Entry>) {
+    let after = vec![flatten(), dense(4)];
+    let layers = std::iter::once(dense(6)).chain(layers).chain(after).collect();
+    check(&Setting::layers(Shape::Sequence { steps: 7, features: 5 }, layers, 7));
+}
+
+fn conv1d(channels: usize, kernel: usize, stride: usize, padding: usize) -> Entry {
+    LayerConfig::Conv1d { channels, kernel, stride, padding, bias: true }.into()
+}
+
+#[test]
+fn windows_over_sequences() {
+    on_sequences(vec![conv1d(5, 3, 1, 1), tanh(), conv1d(3, 2, 2, 0)]);
+    on_sequences(vec![max_pool(3, 2)]);
+    on_sequences(vec![average_pool(3, 2, 1)]);
+    // So wide and short that norms come without the gradient, and as a first layer.
+    let layers = vec![conv1d(70, 2, 1, 0), flatten(), dense(3)];
+    check(&Setting::layers(Shape::Sequence { steps: 3, features: 40 }, layers, 7));
+}
+
+#[test]
+fn gated_recurrent_units() {
+    let gru = |features, sequence| -> Entry { LayerConfig::Gru { features, sequence }.into() };
+    on_sequences(vec![gru(5, true), gru(19, true)]);
+    let one_step = vec![gru(16, true), gru(3, false), dense(2)];
+    check(&Setting::layers(Shape::Sequence { steps: 1, features: 4 }, one_step, 7));
+    let last = vec![gru(33, false), dense(4)];
+    check(&Setting::layers(Shape::Sequence { steps: 9, features: 18 }, last, 7));
+}
+
+#[test]
+fn attention() {
+    for (heads, causal) in [(1, false), (2, false), (3, true), (6, true)] {
+        let attention: Entry = LayerConfig::MultiHeadAttention { heads, causal }.into();
+        on_sequences(vec![attention.clone()]);
+        let first = vec![attention, LayerConfig::GlobalAveragePool.into(), dense(3)];
+        check(&Setting::layers(Shape::Sequence { steps: 5, features: 12 }, first, 7));
+    }
+}
+
+#[test]
+fn transformer_blocks() {
+    let identity = || piece(Piece::Sequential(vec![]));
+    let residual = |layers: Vec<Entry>| piece(Piece::Sum(vec![piece(Piece::Sequential(layers)), identity()]));
+    let norm = || -> Entry { LayerConfig::LayerNorm { affine: true }.into() };
+    let attention: Entry = LayerConfig::MultiHeadAttention { heads: 2, causal: false }.into();
+    on_sequences(vec![
+        LayerConfig::PositionEmbedding.into(),
+        residual(vec![norm(), attention]),
+        residual(vec![norm(), dense(13), LayerConfig::Gelu.into(), dense(6)]),
+    ]);
 }
 
 #[test]

@@ -176,6 +176,35 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
             Shape::Vector(6),
             vec![LayerConfig::Embedding { tokens: 5, features: 8 }.into(), dense(12), flatten(), dense(3)],
         ),
+        (
+            "mean of an embedding",
+            Shape::Vector(6),
+            vec![LayerConfig::EmbeddingBag { tokens: 5, features: 8, padding: Some(2) }.into(), dense(3)],
+        ),
+        (
+            "recurrence and windows over sequences",
+            Shape::Sequence { steps: 9, features: 10 },
+            vec![
+                LayerConfig::Conv1d { channels: 12, kernel: 3, stride: 1, padding: 1, bias: true }.into(),
+                pool(2).into(),
+                LayerConfig::Gru { features: 9, sequence: true }.into(),
+                LayerConfig::Gru { features: 20, sequence: false }.into(),
+                dense(4),
+            ],
+        ),
+        (
+            "attention",
+            Shape::Sequence { steps: 6, features: 12 },
+            vec![
+                LayerConfig::PositionEmbedding.into(),
+                LayerConfig::MultiHeadAttention { heads: 3, causal: true }.into(),
+                LayerConfig::LayerNorm { affine: true }.into(),
+                LayerConfig::Gelu.into(),
+                LayerConfig::MultiHeadAttention { heads: 1, causal: false }.into(),
+                LayerConfig::GlobalAveragePool.into(),
+                dense(3),
+            ],
+        ),
         ("fusion", Shape::Vector(8), vec![dense(12), LayerConfig::Fusion { separate: false }.into()]),
     ]
 }
@@ -185,8 +214,11 @@ fn an_example_gives_the_same_bits_wherever_it_stands() {
     for (name, shape, layers) in networks() {
         let setting = Setting::layers(shape, layers, MOST);
         // An embedding takes tokens.
-        let setting =
-            if name == "embedding" { setting.with_inputs(|place| (place * 7 % 5) as f32) } else { setting };
+        let setting = if name.contains("embedding") {
+            setting.with_inputs(|place| (place * 7 % 5) as f32)
+        } else {
+            setting
+        };
         check(name, &setting);
     }
 }

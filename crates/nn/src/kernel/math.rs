@@ -53,6 +53,32 @@ pub fn tanh(x: f32) -> f32 {
     grown / (grown + 2.0)
 }
 
+/// Error function.
+///
+/// # Source
+/// The rational approximation of the Eigen library (`generic_fast_erf_float`), on [-4, 4]; beyond, it is ±1 in single
+/// precision.
+#[inline(always)]
+pub fn erf(x: f32) -> f32 {
+    let square = x * x;
+    let mut above = -2.726_142_3e-10_f32;
+    above = above.mul_add(square, 2.770_681_4e-8);
+    above = above.mul_add(square, -2.101_024e-6);
+    above = above.mul_add(square, -5.692_506_4e-5);
+    above = above.mul_add(square, -7.349_906e-4);
+    above = above.mul_add(square, -2.954_6e-3);
+    above = above.mul_add(square, -1.609_603_3e-2);
+    let mut below = -1.456_607_2e-5_f32;
+    below = below.mul_add(square, -2.133_740_6e-4);
+    below = below.mul_add(square, -1.682_827e-3);
+    below = below.mul_add(square, -7.373_329e-3);
+    below = below.mul_add(square, -1.426_473_9e-2);
+    let inside = x * above / below;
+    // Comparisons that NaN fails.
+    let inside = if x > 4.0 { 1.0 } else { inside };
+    if x < -4.0 { -1.0 } else { inside }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +94,22 @@ mod tests {
             let expected = 1.0 / (1.0 + (-f64::from(x)).exp());
             assert!((f64::from(sigmoid(x)) - expected).abs() < 2e-7, "sigmoid({x})");
         }
+    }
+
+    /// Against the series `2/√π Σ (-1)^k x^(2k+1) / (k! (2k+1))`, whose terms double precision holds up to here.
+    #[test]
+    fn the_error_function_agrees_with_its_series() {
+        for step in -400..=400 {
+            let x = f64::from(step as f32 / 100.0);
+            let (mut term, mut sum) = (x, x);
+            for k in 1..200 {
+                term *= -x * x / f64::from(k);
+                sum += term / f64::from(2 * k + 1);
+            }
+            let expected = sum * std::f64::consts::FRAC_2_SQRT_PI;
+            assert!((f64::from(erf(x as f32)) - expected).abs() < 2e-7, "erf({x})");
+        }
+        assert_eq!((erf(1e30), erf(f32::NEG_INFINITY)), (1.0, -1.0));
     }
 
     /// Where `e^x` is close to one, a difference from one keeps its digits.
@@ -86,6 +128,7 @@ mod tests {
     #[test]
     fn keeps_what_is_not_a_number() {
         assert!(exp(f32::NAN).is_nan() && tanh(f32::NAN).is_nan() && sigmoid(f32::NAN).is_nan());
+        assert!(erf(f32::NAN).is_nan());
         assert_eq!(tanh(f32::INFINITY), 1.0);
         assert_eq!(tanh(f32::NEG_INFINITY), -1.0);
     }

@@ -5,6 +5,7 @@
 
 use super::gather::Start;
 use super::gather_tiles;
+use std::ops::Range;
 
 pub use super::gather_tiles::COLUMNS;
 
@@ -129,7 +130,7 @@ pub fn gather_product(
     start: Start,
     output: &mut [f32],
     output_rows: &[u32],
-    columns: std::ops::Range<usize>,
+    columns: Range<usize>,
 ) {
     assert_eq!(rows.values.len(), output_rows.len(), "one output row for every row");
     assert!(columns.len() <= COLUMNS, "a panel has {COLUMNS} columns");
@@ -144,6 +145,16 @@ pub fn gather_product(
         output_rows,
         columns,
     );
+}
+
+/// Writes rows of a matrix as the columns of a panel.
+pub fn transpose(matrix: &[f32], width: usize, rows: Range<usize>, panel: &mut [f32]) {
+    for (column, row) in rows.enumerate() {
+        let values = &matrix[row * width..][..width];
+        for (target, value) in panel.chunks_exact_mut(COLUMNS).zip(values) {
+            target[column] = *value;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub struct AveragePool {
 }
 
 impl AveragePool {
-    /// A pool over images.
+    /// A pool over images or sequences.
     pub fn new(context: &Context, kernel: Extent, stride: Extent, padding: Extent) -> Result<AveragePool> {
         let window = Window::new(context, kernel, stride, padding)?;
         Ok(AveragePool { window })
@@ -28,7 +28,7 @@ impl Layer for AveragePool {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
+        self.window.output(self.window.channels)
     }
 
     fn forward(&self, Forward { input, output, .. }: Forward) {

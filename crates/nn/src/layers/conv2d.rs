@@ -1,4 +1,4 @@
-//! Convolution over images, by [gather products](crate::kernel::gather): no patches are copied.
+//! Convolution over images and sequences, by [gather products](crate::kernel::gather): no patches are copied.
 
 use crate::error::Result;
 use crate::kernel::elementwise::squared_norm;
@@ -191,7 +191,7 @@ struct Summands<'a> {
 
 impl Layer for Conv2d {
     fn kind(&self) -> &'static str {
-        "conv2d"
+        if self.filters.window.over_steps { "conv1d" } else { "conv2d" }
     }
 
     fn output(&self) -> Shape {

@@ -10,9 +10,9 @@ use crate::shape::Shape;
 ///
 /// A number that is no token gives a row of NaN, so that the example is left out and reported at this layer.
 pub struct Embedding {
-    length: usize,
+    pub(super) length: usize,
     tokens: usize,
-    features: usize,
+    pub(super) features: usize,
 }
 
 /// Token numbers up to here are exact in single precision.
@@ -31,7 +31,7 @@ impl Embedding {
     }
 
     /// The row of a token; `None` if there is no such token.
-    fn row(&self, value: f32) -> Option<usize> {
+    pub(super) fn row(&self, value: f32) -> Option<usize> {
         let exists = value >= 0.0 && value < self.tokens as f32 && value.fract() == 0.0;
         exists.then_some(value as usize)
     }

@@ -50,14 +50,19 @@ impl Filters {
 
     /// Shape of an output example.
     pub fn output(&self) -> Shape {
-        Shape::image(self.outputs, self.window.output_height, self.window.output_width)
+        self.window.output(self.outputs)
     }
 
     /// The weights and, if there is one, the bias.
     pub fn tensors(&self) -> Vec<Tensor> {
         let (window, initial) = (&self.window, Initial::FanIn(self.depth()));
-        let sizes = vec![self.outputs, self.group_inputs(), window.kernel_height, window.kernel_width];
-        let weight = Tensor { stored_axes: Some([2, 3, 1, 0]), ..Tensor::new("weight", sizes, initial) };
+        let mut sizes = vec![self.outputs, self.group_inputs(), window.kernel_height, window.kernel_width];
+        let mut axes: &[usize] = &[2, 3, 1, 0];
+        if window.over_steps {
+            sizes.remove(2);
+            axes = &[2, 1, 0];
+        }
+        let weight = Tensor { stored_axes: Some(axes), ..Tensor::new("weight", sizes, initial) };
         let bias = self.bias.then(|| Tensor::new("bias", vec![self.outputs], initial));
         std::iter::once(weight).chain(bias).collect()
     }

@@ -16,7 +16,7 @@ pub struct MaxPool {
 }
 
 impl MaxPool {
-    /// A pool over images.
+    /// A pool over images or sequences.
     pub fn new(context: &Context, kernel: Extent, stride: Extent, padding: Extent) -> Result<MaxPool> {
         let window = Window::new(context, kernel, stride, padding)?;
         if 2 * window.padding.0 > window.kernel_height || 2 * window.padding.1 > window.kernel_width {
@@ -32,7 +32,7 @@ impl Layer for MaxPool {
     }
 
     fn output(&self) -> Shape {
-        Shape::image(self.window.channels, self.window.output_height, self.window.output_width)
+        self.window.output(self.window.channels)
     }
 
     fn reads_output(&self) -> bool {

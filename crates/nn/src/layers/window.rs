@@ -1,4 +1,4 @@
-//! Windows that slide over an image: where they fit, and the arithmetic they share.
+//! Windows that slide over an image or a sequence: where they fit, and the arithmetic they share.
 
 use crate::error::Result;
 use crate::layers::Context;
@@ -27,6 +27,8 @@ impl Extent {
 }
 
 /// A window sliding over an image of known size.
+///
+/// A sequence is an image of one row: its steps are the pixels, and their features the channels.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// Rows and columns of the image.
@@ -47,16 +49,30 @@ pub struct Window {
     pub output_height: usize,
     /// Window positions from left to right.
     pub output_width: usize,
+    /// Whether the image is a sequence.
+    pub over_steps: bool,
 }
 
 impl Window {
-    /// Checks that the window fits at least once.
+    /// Checks that the window fits at least once. Over a sequence, sizes are numbers of steps.
     pub fn new(context: &Context, kernel: Extent, stride: Extent, padding: Extent) -> Result<Window> {
-        let Shape::Image { height, width, channels } = context.input else {
-            return context.refuse("it takes an image [channels, height, width]");
+        let (height, width, channels, over_steps) = match context.input {
+            Shape::Image { height, width, channels } => (height, width, channels, false),
+            Shape::Sequence { steps, features } => (1, steps, features, true),
+            Shape::Vector(_) => return context.refuse("it takes an image or a sequence"),
         };
-        let (kernel_height, kernel_width) = kernel.pair();
-        let (stride, padding) = (stride.pair(), padding.pair());
+        let ((kernel_height, kernel_width), stride, padding) = if over_steps {
+            match (kernel, stride, padding) {
+                (Extent::Square(kernel), Extent::Square(stride), Extent::Square(padding)) => {
+                    ((1, kernel), (1, stride), (0, padding))
+                }
+                _ => {
+                    return context.refuse("over a sequence, kernel, stride and padding are one number each");
+                }
+            }
+        } else {
+            (kernel.pair(), stride.pair(), padding.pair())
+        };
         if kernel_height == 0 || kernel_width == 0 || stride.0 == 0 || stride.1 == 0 {
             return context.refuse("kernel and stride must be at least 1");
         }
@@ -85,7 +101,16 @@ impl Window {
             padding,
             output_height: (padded_height - kernel_height) / stride.0 + 1,
             output_width: (padded_width - kernel_width) / stride.1 + 1,
+            over_steps,
         })
+    }
+
+    /// Shape of an output with so many channels.
+    pub fn output(&self, channels: usize) -> Shape {
+        if self.over_steps {
+            return Shape::Sequence { steps: self.output_width, features: channels };
+        }
+        Shape::image(channels, self.output_height, self.output_width)
     }
 
     /// Number of window positions.

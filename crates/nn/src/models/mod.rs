@@ -7,6 +7,7 @@ mod parts;
 mod resnet;
 mod simpledla;
 mod small;
+mod text;
 mod vgg;
 
 use crate::error::{Error, Result};
@@ -167,6 +168,30 @@ pub const MODELS: &[Model] = &[
         dpnas::dpnas_cifar,
         "cells found by private search, for photographs",
         "Cheng et al. 2022",
+    ),
+    model_entry(
+        "text-mean",
+        text::text_mean,
+        "mean of the tokens' features without padding, and a dense layer",
+        "Joulin et al. 2017",
+    ),
+    model_entry(
+        "text-cnn",
+        text::text_cnn,
+        "filters over 3, 4 and 5 tokens, their largest values, and a dense layer",
+        "Kim 2014",
+    ),
+    model_entry(
+        "text-gru",
+        text::text_gru,
+        "GRU of 128 units that reads a text token by token",
+        "Cho et al. 2014",
+    ),
+    model_entry(
+        "text-transformer",
+        text::text_transformer,
+        "two transformer blocks of 128 features and 4 heads, and the mean",
+        "Vaswani et al. 2017",
     ),
 ];
 

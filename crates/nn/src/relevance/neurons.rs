@@ -60,6 +60,6 @@ impl Neurons {
 /// How far apart neighbours along one of PyTorch's axes are stored.
 fn stride(tensor: &Tensor, axis: usize) -> usize {
     let identity: Vec<usize> = (0..tensor.sizes.len()).collect();
-    let axes: &[usize] = tensor.stored_axes.as_ref().map_or(&identity, |axes| axes);
+    let axes: &[usize] = tensor.stored_axes.unwrap_or(&identity);
     axes.iter().rev().take_while(|&&stored| stored != axis).map(|&stored| tensor.sizes[stored]).product()
 }

@@ -90,17 +90,10 @@ pub fn to_stored<T: Copy>(tensor: &Tensor, values: &[T]) -> Vec<T> {
     };
     let sizes = &tensor.sizes;
     let stride = |axis: usize| sizes[axis + 1..].iter().product::<usize>();
-    let mut stored = Vec::with_capacity(values.len());
-    for a in 0..sizes[axes[0]] {
-        for b in 0..sizes[axes[1]] {
-            for c in 0..sizes[axes[2]] {
-                for d in 0..sizes[axes[3]] {
-                    let at = [a, b, c, d].into_iter().zip(axes);
-                    let at: usize = at.map(|(index, axis)| index * stride(axis)).sum();
-                    stored.push(values[at]);
-                }
-            }
-        }
-    }
-    stored
+    // Place in PyTorch's order of every value in the layer's, one axis after the other.
+    let places = axes.iter().fold(vec![0], |places: Vec<usize>, &axis| {
+        let along = |place: usize| (0..sizes[axis]).map(move |index| place + index * stride(axis));
+        places.into_iter().flat_map(along).collect()
+    });
+    places.into_iter().map(|place| values[place]).collect()
 }

@@ -1,7 +1,7 @@
 //! The weights in panels, arranged once per step.
 
 use super::layout::Sizes;
-use crate::kernel::panel::COLUMNS;
+use crate::kernel::panel::{COLUMNS, transpose};
 
 /// The prepared weights, part by part.
 pub struct Prepared<'a> {
@@ -111,16 +111,6 @@ impl Sizes {
     fn spread(&self, row: &[f32], target: usize, panels: &mut [f32]) {
         for (panel, values) in panels.chunks_exact_mut(self.backward_panel()).zip(row.chunks(COLUMNS)) {
             panel[target * COLUMNS..][..values.len()].copy_from_slice(values);
-        }
-    }
-}
-
-/// Writes rows of a matrix as the columns of a panel.
-fn transpose(matrix: &[f32], width: usize, rows: std::ops::Range<usize>, panel: &mut [f32]) {
-    for (column, row) in rows.enumerate() {
-        let values = &matrix[row * width..][..width];
-        for (target, value) in panel.chunks_exact_mut(COLUMNS).zip(values) {
-            target[column] = *value;
         }
     }
 }

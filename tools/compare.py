@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures muffle beside PyTorch and Opacus in one run and prints the ratios as a Markdown table.
 
-  compare.py [--muffle target/release/muffle] [--rounds 3] [--seconds 5] [--workloads w1 w2 w3 w4] [--threads 2]
+  compare.py [--muffle target/release/muffle] [--rounds 3] [--seconds 5] [--workloads w1 w2 w3 w4 w5 w6 w7] [--threads 2]
 
 Run it with a Python that has torch and opacus. Modes take turns within a round, so that a slow minute of a shared
 machine hits all of them; every figure is the median of its rounds. Opacus modes run in the first round only.
@@ -9,6 +9,7 @@ machine hits all of them; every figure is the median of its rounds. Opacus modes
 import argparse, json, os, statistics, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+IMAGES = ["w1", "w2", "w4"]
 OPACUS = ["opacus_hooks", "opacus_ghost", "opacus_functorch", "opacus_ew"]
 
 
@@ -25,7 +26,7 @@ def main():
     a.add_argument("--rounds", type=int, default=3)
     a.add_argument("--seconds", type=float, default=5)
     a.add_argument("--threads", type=int, default=2)
-    a.add_argument("--workloads", nargs="+", default=["w1", "w2", "w3", "w4"])
+    a.add_argument("--workloads", nargs="+", default=["w1", "w2", "w3", "w4", "w5", "w6", "w7"])
     a.add_argument("--no-opacus", action="store_true")
     a = a.parse_args()
     rates, memory = {}, {}
@@ -44,12 +45,12 @@ def main():
             bench = [a.muffle, "bench", "--json", "--workload", workload] + common
             note(workload, "private", line(bench))
             note(workload, "plain", line(bench + ["--plain"]))
-            for mode in ["torch", "torch_cl"]:
+            for mode in ["torch", "torch_cl"] if workload in IMAGES else ["torch"]:
                 note(workload, mode, line(peers + [workload, mode] + common))
             if turn == 0 and not a.no_opacus:
                 for mode in OPACUS:
                     note(workload, mode, line(peers + [workload, mode] + common))
-                    if workload != "w3":
+                    if workload in IMAGES:
                         note(workload, mode + " cl", line(peers + [workload, mode, "--channels-last"] + common))
     middle = {key: statistics.median(values) for key, values in rates.items()}
     for key in sorted(middle):

@@ -18,6 +18,9 @@ use std::process::Command;
   w2  cnn-5x5, batch 256     two 5x5 convolutions and a dense layer of 1024, 28x28
   w3  lstm-rows, batch 128   LSTM of 128 units over 28 rows of 28 pixels
   w4  resnet18, batch 32     ResNet-18 with GroupNorm, 32x32x3
+  w5  text-transformer, batch 64   two transformer blocks of 128 features over 64 tokens
+  w6  text-gru, batch 64           GRU of 128 units over 64 tokens of 128 features
+  w7  text-cnn, batch 64           filters over 3, 4 and 5 of 64 tokens of 128 features
 
 Examples:
   muffle bench                          all workloads, private and plain, as a table
@@ -25,7 +28,7 @@ Examples:
   muffle bench --workload w2 --batch 4096 --threads 1
   muffle bench --workload w1 --methods auto-s,quantile-clip")]
 pub struct Arguments {
-    /// Workload to measure: w1, w2, w3 or w4; all of them, each in a process of its own, if absent
+    /// Workload to measure: w1 to w7; all of them, each in a process of its own, if absent
     #[arg(long)]
     workload: Option<String>,
     /// Measure the plain step; without a workload, only the plain steps

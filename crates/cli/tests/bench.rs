@@ -73,7 +73,7 @@ fn without_json_it_prints_a_table() {
 
 #[test]
 fn bad_input_is_refused_with_the_remedy() {
-    refused(&["bench", "--workload", "w9"], &["w9", "w1, w2, w3, w4"]);
+    refused(&["bench", "--workload", "w9"], &["w9", "w1, w2, w3, w4, w5, w6, w7"]);
     refused(&["bench", "--workload", "w1", "--batch", "0"], &["batch", "at least 1"]);
     refused(&["bench", "--workload", "w1", "--threads", "0"], &["threads", "1 or more"]);
     refused(&["bench", "--workload", "w1", "--threads", "4096"], &["threads", "4096", "cores"]);

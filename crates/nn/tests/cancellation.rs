@@ -106,6 +106,14 @@ fn long_sums_of_equal_terms() {
     for steps in [28, 1_000] {
         check_equal(&lstm, Shape::Sequence { steps, features: 5 }, &format!("an LSTM over {steps} steps"));
     }
+    let gru = LayerConfig::Gru { features: 3, sequence: true };
+    for steps in [28, 1_000] {
+        check_equal(&gru, Shape::Sequence { steps, features: 5 }, &format!("a GRU over {steps} steps"));
+    }
+    let attention = LayerConfig::MultiHeadAttention { heads: 2, causal: true };
+    check_equal(&attention, Shape::Sequence { steps: 200, features: 6 }, "attention over 200 steps");
+    let conv1d = LayerConfig::Conv1d { channels: 4, kernel: 3, stride: 1, padding: 1, bias: true };
+    check_equal(&conv1d, Shape::Sequence { steps: 2_000, features: 5 }, "a convolution of 2000 steps");
     check_equal(&dense, Shape::Vector(1 << 18), "a dense layer of 262144 inputs");
     // Every pixel of a large image under one bias; and gradients that are kept and many.
     check_equal(&conv(2, 1, 0, 1), Shape::image(1, 512, 512), "a convolution of 262144 pixels");
@@ -129,6 +137,9 @@ fn long_sums_of_equal_terms() {
     let embedding =
         LayerConfig::Embedding { tokens: 2, features: 3 }.build("layer", Shape::Vector(1_000)).unwrap();
     holds(&*embedding, &[1.0; 1_000], &[0.3; 3_000], "1000 tokens of one kind");
+    let bag = LayerConfig::EmbeddingBag { tokens: 3, features: 3, padding: Some(2) };
+    let tokens: Vec<f32> = (0..999).map(|place| (place % 3) as f32).collect();
+    holds(&*bag.build("layer", Shape::Vector(999)).unwrap(), &tokens, &[0.3; 3], "the mean of 666 tokens");
 }
 
 /// Gradients far below one, whose squares single precision does not have.
@@ -138,6 +149,12 @@ fn gradients_that_are_next_to_nothing() {
         (LayerConfig::Dense { features: 9, bias: true }, Shape::Vector(20)),
         (LayerConfig::Dense { features: 9, bias: true }, Shape::Sequence { steps: 7, features: 20 }),
         (LayerConfig::Lstm { features: 6, sequence: true }, Shape::Sequence { steps: 7, features: 5 }),
+        (LayerConfig::Gru { features: 6, sequence: true }, Shape::Sequence { steps: 7, features: 5 }),
+        (
+            LayerConfig::MultiHeadAttention { heads: 2, causal: false },
+            Shape::Sequence { steps: 7, features: 6 },
+        ),
+        (LayerConfig::PositionEmbedding, Shape::Sequence { steps: 7, features: 5 }),
         (conv(4, 3, 1, 1), Shape::image(3, 8, 8)),
         (conv(128, 1, 0, 1), Shape::image(64, 3, 3)),
         (conv(64, 3, 1, 1), Shape::image(64, 4, 4)),

@@ -179,6 +179,27 @@ proptest! {
     }
 
     #[test]
+    fn convolution_over_steps(slide in slides(), inputs in 1usize..6, outputs in 1usize..20, bias: bool, seed: u64) {
+        let slide = Slide { image: (1, slide.image.1), kernel: (1, slide.kernel.1), stride: (1, slide.stride.1),
+            padding: (0, slide.padding.1) };
+        let mut links = Links {
+            links: Vec::new(),
+            inputs: slide.image.1 * inputs,
+            weights: slide.kernel.1 * inputs * outputs,
+            outputs: slide.positions().1 * outputs,
+        };
+        for [_, step, _, tap, _, from] in slide.meetings() {
+            for (input, output) in (0..inputs).flat_map(|input| (0..outputs).map(move |output| (input, output))) {
+                let weight = (tap * inputs + input) * outputs + output;
+                links.links.push((from * inputs + input, weight, step * outputs + output));
+            }
+        }
+        let (kernel, stride, padding) = (slide.kernel.1, slide.stride.1, slide.padding.1);
+        let config = LayerConfig::Conv1d { channels: outputs, kernel, stride, padding, bias };
+        check(&config, Shape::Sequence { steps: slide.image.1, features: inputs }, &links, seed);
+    }
+
+    #[test]
     fn depthwise_convolution(slide in slides(), channels in 2usize..50, bias: bool, seed: u64) {
         let (rows, columns) = slide.positions();
         let mut links = Links {

@@ -110,7 +110,7 @@ fn random_records(workload: &Workload, batch: usize) -> Result<Dataset> {
     let mut generator = SplitMix::new(0);
     let mut split = |records: usize| {
         Split::classified(
-            Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
+            Records::Floats(workload.inputs(records * input.len(), &mut generator)),
             (0..records).map(|record| (record % classes) as u32).collect(),
         )
     };

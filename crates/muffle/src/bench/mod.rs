@@ -28,14 +28,38 @@ pub struct Workload {
     pub model: &'static str,
     /// Examples in a step.
     pub batch: usize,
+    /// Tokens that its texts are made of; its inputs are normal numbers if absent.
+    pub tokens: Option<u64>,
+}
+
+impl Workload {
+    const fn numbers(name: &'static str, model: &'static str, batch: usize) -> Workload {
+        Workload { name, model, batch, tokens: None }
+    }
+
+    const fn texts(name: &'static str, model: &'static str, batch: usize) -> Workload {
+        Workload { name, model, batch, tokens: Some(4096) }
+    }
+
+    /// Random inputs.
+    fn inputs(&self, len: usize, generator: &mut SplitMix) -> Vec<f32> {
+        let mut value = || match self.tokens {
+            Some(tokens) => (generator.bits() % tokens) as f32,
+            None => generator.normal(),
+        };
+        (0..len).map(|_| value()).collect()
+    }
 }
 
 /// The workloads, the same that other frameworks are measured on.
-pub const WORKLOADS: [Workload; 4] = [
-    Workload { name: "w1", model: "cnn-small", batch: 256 },
-    Workload { name: "w2", model: "cnn-5x5", batch: 256 },
-    Workload { name: "w3", model: "lstm-rows", batch: 128 },
-    Workload { name: "w4", model: "resnet18", batch: 32 },
+pub const WORKLOADS: [Workload; 7] = [
+    Workload::numbers("w1", "cnn-small", 256),
+    Workload::numbers("w2", "cnn-5x5", 256),
+    Workload::numbers("w3", "lstm-rows", 128),
+    Workload::numbers("w4", "resnet18", 32),
+    Workload::texts("w5", "text-transformer", 64),
+    Workload::texts("w6", "text-gru", 64),
+    Workload::texts("w7", "text-cnn", 64),
 ];
 
 /// What kind of step is measured.
@@ -119,7 +143,7 @@ pub fn measure(workload: &Workload, settings: &Settings) -> Result<Measurement> 
     }
     let network = Arc::new(models::model(workload.model)?.network()?);
     let (parameters, multiply_adds) = (network.trainable_len(), network.training_multiply_adds());
-    let mut trial = Trial::new(network, batch, settings)?;
+    let mut trial = Trial::new(workload, network, batch, settings)?;
     for step in 0..WARM_UP {
         trial.step(step as u64)?;
     }
@@ -178,14 +202,19 @@ impl Trial {
     const THRESHOLD: f64 = 1.0;
     const NOISE_MULTIPLIER: f64 = 1.0;
 
-    fn new(network: Arc<Network>, examples: usize, settings: &Settings) -> Result<Trial> {
+    fn new(
+        workload: &Workload,
+        network: Arc<Network>,
+        examples: usize,
+        settings: &Settings,
+    ) -> Result<Trial> {
         let purpose = match settings.mode {
             Mode::Private => Purpose::PerExample,
             Mode::Plain => Purpose::Plain,
         };
         let mut generator = SplitMix::new(0);
         let (width, classes) = (network.input().len(), network.output().len() as u64);
-        let inputs = (0..examples * width).map(|_| generator.normal()).collect();
+        let inputs = workload.inputs(examples * width, &mut generator);
         let targets = (0..examples).map(|_| (generator.bits() % classes) as u32).collect();
         let parameters = initial_parameters(&network, 0);
         let options =

@@ -36,11 +36,6 @@ impl Dense {
         Ok(Dense { steps, inputs, outputs: features, bias, sequence })
     }
 
-    /// The same, with a bias, as a part of another layer on sequences.
-    pub(super) fn part(steps: usize, inputs: usize, outputs: usize) -> Dense {
-        Dense { steps, inputs, outputs, bias: true, sequence: true }
-    }
-
     fn scaled_upstream<'a>(&self, upstream: &[f32], factors: &[f32], scratch: &'a mut [f32]) -> &'a [f32] {
         let width = self.steps * self.outputs;
         let scaled = &mut scratch[..upstream.len()];

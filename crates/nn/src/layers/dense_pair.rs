@@ -1,11 +1,14 @@
 //! Two dense layers over time that are the trainable part of another layer.
 
+use crate::error::Result;
 use crate::layer::{
     Around, Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Tensor, Values, Weights,
 };
+use crate::layers::Context;
 use crate::layers::dense::Dense;
+use crate::shape::Shape;
 
-/// Both have a bias. Their tensors stand one after the other: weight and bias of the first, weight and bias of the second.
+/// Both have a bias. What they keep from norms to sums lies on the tape of the layer around them, [so much](Self::tape_len) of it. Their tensors stand one after the other: weight and bias of the first, weight and bias of the second.
 pub(super) struct DensePair {
     /// The one that reads what flows in.
     pub first: Dense,
@@ -14,6 +17,17 @@ pub(super) struct DensePair {
 }
 
 impl DensePair {
+    /// Layers over `steps` steps, with so many inputs and outputs.
+    pub fn new(context: &Context, steps: usize, sizes: [(usize, usize); 2]) -> Result<DensePair> {
+        let layer = |(features, outputs): (usize, usize)| {
+            let input = Shape::Sequence { steps, features };
+            let context = Context { name: context.name.clone(), kind: context.kind, input };
+            Dense::new(&context, outputs, true)
+        };
+        let [first, second] = sizes;
+        Ok(DensePair { first: layer(first)?, second: layer(second)? })
+    }
+
     /// The parameters of each.
     pub fn parameters<'a>(&self, weights: &Weights<'a>) -> [&'a [f32]; 2] {
         weights.parameters.split_at(len(&self.first)).into()
@@ -29,17 +43,23 @@ impl DensePair {
         self.first.scratch_len(pass).max(self.second.scratch_len(pass))
     }
 
+    /// Values on the tape from norms to sums.
+    pub fn tape_len(&self, pass: &Pass) -> usize {
+        self.first.tape_len(pass) + self.second.tape_len(pass)
+    }
+
     /// Squared norms of all four tensors, from what lies on both sides of each layer.
     pub fn squared_norms(
         &self,
         pass: &Pass,
         [first, second]: [Around; 2],
-        scratch: &mut [f32],
+        memory: Memory,
         norms: &mut [f64],
     ) {
         let (first_norms, second_norms) = norms.split_at_mut(2 * pass.batch);
-        self.first.squared_norms(gradients(pass, first, scratch), first_norms);
-        self.second.squared_norms(gradients(pass, second, scratch), second_norms);
+        let (first_tape, second_tape) = memory.tape.split_at_mut(self.first.tape_len(pass));
+        self.first.squared_norms(gradients(pass, first, first_tape, memory.scratch), first_norms);
+        self.second.squared_norms(gradients(pass, second, second_tape, memory.scratch), second_norms);
     }
 
     /// Adds the gradients of all four tensors.
@@ -47,13 +67,16 @@ impl DensePair {
         &self,
         pass: &Pass,
         [first, second]: [Around; 2],
-        scratch: &mut [f32],
+        memory: Memory,
         factors: Factors,
         gradient: &mut [f32],
     ) {
         let (first_gradient, second_gradient) = gradient.split_at_mut(len(&self.first));
-        self.first.accumulate(gradients(pass, first, scratch), factors, first_gradient);
-        self.second.accumulate(gradients(pass, second, scratch), factors.from_tensor(2), second_gradient);
+        let (first_tape, second_tape) = memory.tape.split_at_mut(self.first.tape_len(pass));
+        let call = gradients(pass, first, first_tape, memory.scratch);
+        self.first.accumulate(call, factors, first_gradient);
+        let call = gradients(pass, second, second_tape, memory.scratch);
+        self.second.accumulate(call, factors.from_tensor(2), second_gradient);
     }
 }
 
@@ -65,9 +88,10 @@ fn len(layer: &Dense) -> usize {
 fn gradients<'a>(
     pass: &'a Pass,
     Around { input, upstream }: Around<'a>,
+    tape: &'a mut [f32],
     scratch: &'a mut [f32],
 ) -> Gradients<'a> {
-    Gradients { pass, input, upstream, memory: Memory { tape: &mut [], scratch } }
+    Gradients { pass, input, upstream, memory: Memory { tape, scratch } }
 }
 
 /// Computes the outputs of one of the layers.

@@ -6,9 +6,10 @@ use crate::error::Result;
 use crate::kernel::elementwise::add;
 use crate::kernel::gather::{Rows, pack, panels_len};
 use crate::kernel::panel::{COLUMNS, Left, Output, products, transpose};
-use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor, Weights};
+use crate::layer::{
+    Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Tensor, Weights,
+};
 use crate::layers::Context;
-use crate::layers::dense::Dense;
 use crate::layers::dense_pair::{self, DensePair};
 use crate::shape::Shape;
 
@@ -36,15 +37,16 @@ struct Areas<'a> {
     from_hidden: &'a mut [f32],
     /// Hidden state before the step.
     before: &'a mut [f32],
+    /// What the dense layers keep.
+    kept: &'a mut [f32],
 }
 
 impl<'a> Areas<'a> {
-    /// What lies on both sides of each dense layer, after `backward`.
-    fn sides(self, input: &'a [f32]) -> [Around<'a>; 2] {
-        [
-            Around { input, upstream: self.from_input },
-            Around { input: self.before, upstream: self.from_hidden },
-        ]
+    /// What lies on both sides of each dense layer, after `backward`, and what they keep.
+    fn sides(self, input: &'a [f32]) -> ([Around<'a>; 2], &'a mut [f32]) {
+        let from_input = Around { input, upstream: self.from_input };
+        let from_hidden = Around { input: self.before, upstream: self.from_hidden };
+        ([from_input, from_hidden], self.kept)
     }
 }
 
@@ -57,10 +59,7 @@ impl Gru {
         if features == 0 {
             return context.refuse("it needs at least one hidden unit");
         }
-        let dense = DensePair {
-            first: Dense::part(steps, inputs, 3 * features),
-            second: Dense::part(steps, features, 3 * features),
-        };
+        let dense = DensePair::new(context, steps, [(inputs, 3 * features), (features, 3 * features)])?;
         Ok(Gru { steps, inputs, units: features, sequence, dense })
     }
 
@@ -68,7 +67,8 @@ impl Gru {
         let states = batch * self.steps * self.units;
         let (from_input, tape) = tape.split_at_mut(3 * states);
         let (from_hidden, tape) = tape.split_at_mut(3 * states);
-        Areas { from_input, from_hidden, before: &mut tape[..states] }
+        let (before, kept) = tape.split_at_mut(states);
+        Areas { from_input, from_hidden, before, kept }
     }
 
     /// Values of the recurrent weights in panels: from hidden to gates, and from gates to hidden.
@@ -129,7 +129,7 @@ impl Layer for Gru {
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
-        7 * pass.batch * self.steps * self.units
+        7 * pass.batch * self.steps * self.units + self.dense.tape_len(pass)
     }
 
     fn scratch_len(&self, pass: &Pass) -> usize {
@@ -204,8 +204,8 @@ impl Layer for Gru {
     }
 
     fn squared_norms(&self, Gradients { pass, input, memory, .. }: Gradients, norms: &mut [f64]) {
-        let sides = self.split(pass.batch, memory.tape).sides(input);
-        self.dense.squared_norms(pass, sides, memory.scratch, norms);
+        let (sides, tape) = self.split(pass.batch, memory.tape).sides(input);
+        self.dense.squared_norms(pass, sides, Memory { tape, ..memory }, norms);
     }
 
     fn accumulate(
@@ -214,8 +214,8 @@ impl Layer for Gru {
         factors: Factors,
         gradient: &mut [f32],
     ) {
-        let sides = self.split(pass.batch, memory.tape).sides(input);
-        self.dense.accumulate(pass, sides, memory.scratch, factors, gradient);
+        let (sides, tape) = self.split(pass.batch, memory.tape).sides(input);
+        self.dense.accumulate(pass, sides, Memory { tape, ..memory }, factors, gradient);
     }
 
     fn sums_positions(&self) -> bool {

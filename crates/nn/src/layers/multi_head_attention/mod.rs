@@ -3,9 +3,8 @@
 mod head;
 
 use crate::error::Result;
-use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor};
+use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Tensor};
 use crate::layers::Context;
-use crate::layers::dense::Dense;
 use crate::layers::dense_pair::{self, DensePair};
 use crate::shape::Shape;
 use head::Head;
@@ -32,12 +31,15 @@ struct Areas<'a> {
     looks: &'a mut [f32],
     /// What each step sees: step, head.
     seen: &'a mut [f32],
+    /// What the dense layers keep.
+    kept: &'a mut [f32],
 }
 
 impl<'a> Areas<'a> {
-    /// What lies on both sides of each dense layer, after `backward`.
-    fn sides(self, input: &'a [f32], upstream: &'a [f32]) -> [Around<'a>; 2] {
-        [Around { input, upstream: self.rows }, Around { input: self.seen, upstream }]
+    /// What lies on both sides of each dense layer, after `backward`, and what they keep.
+    fn sides(self, input: &'a [f32], upstream: &'a [f32]) -> ([Around<'a>; 2], &'a mut [f32]) {
+        let before = Around { input, upstream: self.rows };
+        ([before, Around { input: self.seen, upstream }], self.kept)
     }
 }
 
@@ -53,10 +55,7 @@ impl MultiHeadAttention {
         Ok(MultiHeadAttention {
             head: Head { steps, width: features / heads, features, causal },
             heads,
-            dense: DensePair {
-                first: Dense::part(steps, features, 3 * features),
-                second: Dense::part(steps, features, features),
-            },
+            dense: DensePair::new(context, steps, [(features, 3 * features), (features, features)])?,
         })
     }
 
@@ -70,7 +69,8 @@ impl MultiHeadAttention {
         let [rows, looks, seen] = self.lens().map(|len| batch * len);
         let (rows, tape) = tape.split_at_mut(rows);
         let (looks, tape) = tape.split_at_mut(looks);
-        Areas { rows, looks, seen: &mut tape[..seen] }
+        let (seen, kept) = tape.split_at_mut(seen);
+        Areas { rows, looks, seen, kept }
     }
 }
 
@@ -101,7 +101,7 @@ impl Layer for MultiHeadAttention {
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
-        pass.batch * self.lens().iter().sum::<usize>()
+        pass.batch * self.lens().iter().sum::<usize>() + self.dense.tape_len(pass)
     }
 
     fn scratch_len(&self, pass: &Pass) -> usize {
@@ -149,8 +149,8 @@ impl Layer for MultiHeadAttention {
     }
 
     fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {
-        let sides = self.split(pass.batch, memory.tape).sides(input, upstream);
-        self.dense.squared_norms(pass, sides, memory.scratch, norms);
+        let (sides, tape) = self.split(pass.batch, memory.tape).sides(input, upstream);
+        self.dense.squared_norms(pass, sides, Memory { tape, ..memory }, norms);
     }
 
     fn accumulate(
@@ -159,8 +159,8 @@ impl Layer for MultiHeadAttention {
         factors: Factors,
         gradient: &mut [f32],
     ) {
-        let sides = self.split(pass.batch, memory.tape).sides(input, upstream);
-        self.dense.accumulate(pass, sides, memory.scratch, factors, gradient);
+        let (sides, tape) = self.split(pass.batch, memory.tape).sides(input, upstream);
+        self.dense.accumulate(pass, sides, Memory { tape, ..memory }, factors, gradient);
     }
 
     fn sums_positions(&self) -> bool {

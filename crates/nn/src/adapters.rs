@@ -104,6 +104,16 @@ impl Adapters {
                 let one = Extent::Square(1);
                 (small(self.rank, kernel, stride, padding), small(channels, one, one, Extent::Square(0)))
             }
+            LayerConfig::Conv1d { channels, kernel, stride, padding, .. } => {
+                let small = |channels, kernel, stride, padding| LayerConfig::Conv1d {
+                    channels,
+                    kernel,
+                    stride,
+                    padding,
+                    bias: false,
+                };
+                (small(self.rank, kernel, stride, padding), small(channels, 1, 1, 0))
+            }
             _ => return Err(no_adapter(name, layer.kind())),
         };
         let way = Piece::Sequential(vec![Entry::named("down", down), Entry::named("up", up)]);

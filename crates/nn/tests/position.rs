@@ -128,7 +128,6 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
         Piece::Sequential(vec![conv(6, 3, 1, 1)]).into(),
         Piece::Sequential(vec![conv(6, 1, 1, 1)]).into(),
     ];
-    let lstm = |features, sequence| -> Entry { LayerConfig::Lstm { features, sequence }.into() };
     vec![
         ("dense", Shape::Vector(37), vec![dense(20), Activation::Tanh.into(), dense(5)]),
         ("wide dense", Shape::Vector(700), vec![dense(40), Activation::Selu.into(), dense(10)]),
@@ -166,6 +165,15 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
         ),
         ("Gram", Shape::image(64, 3, 3), vec![conv(64, 1, 1, 1), conv(64, 3, 1, 1), flatten(), dense(3)]),
         ("transposed", Shape::image(2, 4, 4), vec![transposed.into(), flatten(), dense(3)]),
+        ("fusion", Shape::Vector(8), vec![dense(12), LayerConfig::Fusion { separate: false }.into()]),
+    ]
+}
+
+/// Networks that have every layer for texts and sequences between them.
+fn networks_for_sequences() -> Vec<(&'static str, Shape, Vec<Entry>)> {
+    let lstm = |features, sequence| -> Entry { LayerConfig::Lstm { features, sequence }.into() };
+    let pool = LayerConfig::MaxPool { kernel: Extent::Square(2), stride: None, padding: Extent::Square(0) };
+    vec![
         (
             "sequences",
             Shape::Sequence { steps: 6, features: 10 },
@@ -174,7 +182,12 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
         (
             "embedding",
             Shape::Vector(6),
-            vec![LayerConfig::Embedding { tokens: 5, features: 8 }.into(), dense(12), flatten(), dense(3)],
+            vec![
+                LayerConfig::Embedding { tokens: 5, features: 8 }.into(),
+                dense(12),
+                LayerConfig::Flatten.into(),
+                dense(3),
+            ],
         ),
         (
             "mean of an embedding",
@@ -186,7 +199,7 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
             Shape::Sequence { steps: 9, features: 10 },
             vec![
                 LayerConfig::Conv1d { channels: 12, kernel: 3, stride: 1, padding: 1, bias: true }.into(),
-                pool(2).into(),
+                pool.into(),
                 LayerConfig::Gru { features: 9, sequence: true }.into(),
                 LayerConfig::Gru { features: 20, sequence: false }.into(),
                 dense(4),
@@ -205,13 +218,12 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
                 dense(3),
             ],
         ),
-        ("fusion", Shape::Vector(8), vec![dense(12), LayerConfig::Fusion { separate: false }.into()]),
     ]
 }
 
 #[test]
 fn an_example_gives_the_same_bits_wherever_it_stands() {
-    for (name, shape, layers) in networks() {
+    for (name, shape, layers) in networks().into_iter().chain(networks_for_sequences()) {
         let setting = Setting::layers(shape, layers, MOST);
         // An embedding takes tokens.
         let setting = if name.contains("embedding") {

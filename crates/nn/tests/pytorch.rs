@@ -11,7 +11,7 @@ use muffle_nn::initialise::initial_parameters;
 use muffle_nn::layer::Tensor;
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::running_statistics::update_statistics;
-use muffle_nn::{Batch, Engine, Examples, Loss, Network, Options, Purpose, Shape, Target};
+use muffle_nn::{Batch, Engine, Examples, Loss, ModelDescription, Network, Options, Purpose, Shape, Target};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -438,36 +438,7 @@ fn network(case: &Case) -> Vec<Entry> {
             layers.extend([LayerConfig::GlobalAveragePool.into(), flatten(), dense(10)]);
             layers
         }
-        "w5" => {
-            let number = |name: &str| case.hyperparameters[name].as_u64().unwrap();
-            let named = |name: &str, description: Value| Entry::named(name, layer(description).piece);
-            let block = |index: u64| {
-                let attention = vec![
-                    named("norm1", json!({"type": "layer-norm"})),
-                    named("self_attn", json!({"type": "multi-head-attention", "heads": number("heads")})),
-                ];
-                let forward = vec![
-                    named("norm2", json!({"type": "layer-norm"})),
-                    named("linear1", json!({"type": "dense", "features": number("hidden")})),
-                    LayerConfig::Gelu.into(),
-                    named("linear2", json!({"type": "dense", "features": number("features")})),
-                ];
-                let residual = |layers: Vec<Entry>| {
-                    let branches =
-                        [layers, Vec::new()].map(|layers| Entry::named("", Piece::Sequential(layers)));
-                    Entry::named("", Piece::Sum(branches.into()))
-                };
-                let both = Piece::Sequential(vec![residual(attention), residual(forward)]);
-                Entry::named(&format!("encoder.layers.{index}"), both)
-            };
-            let embedding = json!({"type": "embedding", "tokens": 20, "features": number("features")});
-            let mut layers =
-                vec![named("embedding", embedding), Entry::named("position", LayerConfig::PositionEmbedding)];
-            layers.extend((0..number("blocks")).map(block));
-            layers.push(named("encoder.norm", json!({"type": "layer-norm"})));
-            layers.extend([LayerConfig::GlobalAveragePool.into(), Entry::named("fc", dense(10).piece)]);
-            layers
-        }
+        "w5" => ModelDescription::from_toml(include_str!("fixtures/w5.toml")).unwrap().layers,
         other => panic!("no network {other}"),
     }
 }

@@ -10,6 +10,7 @@ import argparse, json, os, statistics, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGES = ["w1", "w2", "w4"]
+TEXTS = ["w5", "w6", "w7"]
 OPACUS = ["opacus_hooks", "opacus_ghost", "opacus_functorch", "opacus_ew"]
 
 
@@ -47,7 +48,7 @@ def main():
             note(workload, "plain", line(bench + ["--plain"]))
             for mode in ["torch", "torch_cl"] if workload in IMAGES else ["torch"]:
                 note(workload, mode, line(peers + [workload, mode] + common))
-            if turn == 0 and not a.no_opacus:
+            if turn == 0 and not a.no_opacus and workload not in TEXTS:
                 for mode in OPACUS:
                     note(workload, mode, line(peers + [workload, mode] + common))
                     if workload in IMAGES:

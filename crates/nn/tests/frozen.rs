@@ -167,6 +167,24 @@ fn adapters_begin_with_what_the_network_did() {
 }
 
 #[test]
+fn an_adapter_over_steps_has_the_shapes_of_its_layer() {
+    let text = r#"
+        input = [9, 4]
+        layers = [{ type = "conv1d", name = "conv", channels = 5, kernel = 3, stride = 2, padding = 1 }]
+    "#;
+    let model = ModelDescription::from_toml(text).unwrap();
+    let adapted = Adapters { layers: names(&["conv"]), rank: 2 }.attach(&model).unwrap();
+    let network = adapted.description.network().unwrap();
+    assert_eq!(network.output(), model.network().unwrap().output());
+    let sizes = |name: &str| {
+        let tensor = network.parameters().iter().find(|tensor| tensor.name == name).unwrap();
+        tensor.tensor.sizes.clone()
+    };
+    assert_eq!(sizes("conv.adapter.down.weight"), [2, 4, 3]);
+    assert_eq!(sizes("conv.adapter.up.weight"), [5, 2, 1]);
+}
+
+#[test]
 fn layers_without_an_adapter_are_refused() {
     let refused = |layer: &str, rank| {
         Adapters { layers: names(&[layer]), rank }.attach(&model()).unwrap_err().to_string()

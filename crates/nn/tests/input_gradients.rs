@@ -28,7 +28,7 @@ fn loss(setting: &Setting, evaluator: &mut Engine, input: Vec<f32>, class: u32) 
 
 #[test]
 fn they_agree_with_finite_differences() {
-    // Smooth networks: a chain, windows of several kinds, and an input that is read twice.
+    // Smooth networks: a chain, windows of several kinds, an input that is read twice, and a sequence.
     for toml in [
         "input = [6]\nlayers = [{ type = \"dense\", features = 5 }, { type = \"tanh\" }, { type = \"dense\", features = 3 }]",
         "input = [2, 6, 6]\nlayers = [{ type = \"conv2d\", channels = 8, kernel = 3, padding = 1 }, { type = \"tanh\" }, \
@@ -36,6 +36,9 @@ fn they_agree_with_finite_differences() {
          { type = \"flatten\" }, { type = \"dense\", features = 3 }]",
         "input = [4]\nlayers = [{ type = \"residual\", layers = [{ type = \"dense\", features = 4 }, { type = \"tanh\" }] }, \
          { type = \"dense\", features = 3 }]",
+        "input = [5, 4]\nlayers = [{ type = \"multi-head-attention\", heads = 2 }, { type = \"gelu\" }, \
+         { type = \"gru\", features = 6, sequence = true }, { type = \"conv1d\", channels = 3, kernel = 2 }, \
+         { type = \"global-average-pool\" }, { type = \"dense\", features = 3 }]",
     ] {
         let setting = setting(toml);
         let width = setting.network.input().len();

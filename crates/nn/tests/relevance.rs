@@ -107,6 +107,8 @@ fn a_linear_layer_equals_the_dense_layer_that_it_unrolls_to() {
         "{ type = \"conv2d\", channels = 16, kernel = 3, padding = 1, groups = 16 }",
         "{ type = \"conv-transpose2d\", channels = 3, kernel = 3, stride = 2, padding = 1 }",
         "{ type = \"average-pool\", kernel = 3, stride = 2, padding = 1 }",
+        "{ type = \"reshape\", shape = [9, 16] }, { type = \"conv1d\", channels = 3, kernel = 3, stride = 2, padding = 1 }",
+        "{ type = \"reshape\", shape = [9, 16] }, { type = \"position-embedding\" }",
         "{ type = \"global-average-pool\" }",
     ]
     .iter()
@@ -190,8 +192,11 @@ fn every_parameter_belongs_to_the_neuron_that_it_moves() {
         "{ type = \"conv2d\", channels = 4, kernel = 2, groups = 2, bias = false }",
         "{ type = \"conv2d\", channels = 16, kernel = 3, padding = 1, groups = 16 }",
         "{ type = \"conv-transpose2d\", channels = 3, kernel = 3 }",
+        "{ type = \"conv1d\", channels = 3, kernel = 2 }",
+        "{ type = \"position-embedding\" }",
     ] {
-        let shape = if layer.contains("dense") { "[5, 4]" } else { "[16, 3, 3]" };
+        let sequence = ["dense", "conv1d", "position"].iter().any(|kind| layer.contains(kind));
+        let shape = if sequence { "[5, 4]" } else { "[16, 3, 3]" };
         let network = network(&format!("input = {shape}\nlayers = [{layer}]"));
         let propagation = Propagation::new(network.clone(), 0.0).unwrap();
         let neurons = propagation.neurons();
@@ -231,6 +236,8 @@ fn an_example_has_its_relevance_whatever_its_company() {
 fn what_has_no_relevance_is_refused_by_name() {
     for (layer, shape) in [
         ("{ type = \"lstm\", features = 3 }", "[4, 2]"),
+        ("{ type = \"gru\", features = 3 }", "[4, 2]"),
+        ("{ type = \"multi-head-attention\", heads = 1 }", "[4, 2]"),
         ("{ type = \"group-norm\", groups = 1 }", "[2, 4, 4]"),
         ("{ type = \"layer-norm\" }", "[4]"),
         ("{ type = \"batch-norm\" }", "[2, 4, 4]"),

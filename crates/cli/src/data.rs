@@ -1,5 +1,8 @@
 //! `muffle data`: which data sets there are, what they hold, whether they are whole, and how to get them.
 
+mod describe;
+mod ranges;
+
 use crate::CommandResult;
 use clap::{Args, Subcommand, ValueEnum};
 use muffle::data::entry::Entry;
@@ -13,13 +16,15 @@ use std::time::Instant;
 
 /// List, describe, check and download data sets.
 ///
-/// A data set is one of the published names, or a path of your own: a TOML description of a CSV or Parquet table, an
+/// A data set is one of the published names, or a path of your own: a TOML description of a table (CSV, Parquet or arrays), an
 /// .npz archive, or a folder of images with one folder for each class. Published sets are searched in --data-dir, in
 /// MUFFLE_DATA, and in ~/.local/share/muffle.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle data list
   muffle data info mnist
+  muffle data describe people.csv --label income --number age,savings --category job --output people.toml
+  muffle data ranges people.csv --description people.toml --epsilon 0.1
   muffle data check people.toml
   muffle data fetch cifar10 --data-dir ~/data")]
 pub struct Arguments {
@@ -67,6 +72,8 @@ enum Command {
         #[arg(long)]
         unlabelled: bool,
     },
+    Describe(describe::Arguments),
+    Ranges(ranges::Arguments),
     /// Download the official files of a published set and compare them with the published checksums
     Fetch {
         /// A published name
@@ -108,6 +115,8 @@ pub fn run(arguments: &Arguments) -> CommandResult {
             let text = format!("{}: {records} made-up records", output.display());
             (json!({ "output": output, "records": records }), text)
         }
+        Command::Describe(arguments) => describe::run(arguments)?,
+        Command::Ranges(arguments) => ranges::run(arguments)?,
         Command::Fetch { name, mirror } => {
             let chatty = !arguments.json;
             fetched(name, &search, mirror.as_deref(), chatty)?

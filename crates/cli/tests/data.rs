@@ -126,3 +126,58 @@ fn bad_input_is_refused_with_the_remedy() {
     refused(&["data", "check", "optdigits", "--data-dir", &root], &["optdigits.t", "byte 6", "published"]);
     refused(&["data"], &["Usage"]);
 }
+
+/// A table of 4,000 people, without a description.
+fn people(folder: &Path) -> [String; 3] {
+    let line = |row: usize| {
+        format!("{};{};{}\n", 18 + row % 60, ["nurse", "teacher"][row % 2], ["no", "yes"][row % 3 / 2])
+    };
+    let rows: String = (0..4000).map(line).collect();
+    std::fs::write(folder.join("people.csv"), format!("age;job;ill\n{rows}")).unwrap();
+    ["people.csv", "people.toml", "people.ledger.jsonl"].map(|name| folder.join(name).display().to_string())
+}
+
+#[test]
+fn a_table_is_described_and_its_ranges_are_paid_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, description, ledger] = people(folder.path());
+    let names = ["--label", "ill", "--number", "age", "--category", "job"];
+    let describe = [&["data", "describe", &table, "--output", &description], &names[..]].concat();
+    assert_eq!(object(&describe)["open"], 3);
+    refused(&describe, &["there already"]);
+    let draft = std::fs::read_to_string(&description).unwrap();
+    assert!(!draft.contains("nurse") && draft.contains("path = \"people.csv\""), "{draft}");
+    refused(&["data", "check", &description], &["people.toml", "still to be filled in"]);
+
+    let pay = ["data", "ranges", &table, "--description", &description, "--epsilon", "0.5"];
+    let paid = object(&pay);
+    assert_eq!(paid["event"], serde_json::json!({ "kind": "laplace", "noise_multiplier": 2.0 }));
+    assert_eq!((&paid["delta"], &paid["adjacency"]), (&0.0.into(), &"add_remove".into()));
+    // 4,000 records at scale 2: chance has no part in it.
+    assert_eq!(paid["ranges"]["age"], serde_json::json!([16.0, 80.0]));
+    assert_eq!(std::fs::read_to_string(&ledger).unwrap().lines().count(), 1);
+    refused(&pay, &["leaves no range open"]);
+    refused(&["data", "ranges", &table, "--epsilon", "0.5"], &["no description", "--description"]);
+    refused(&["data", "ranges", &description, "--epsilon", "0"], &["--epsilon 0 must lie between"]);
+
+    let text = std::fs::read_to_string(&description).unwrap();
+    assert!(
+        text.contains("range = [16.0, 80.0]  # released at epsilon 0.5, see people.ledger.jsonl"),
+        "{text}"
+    );
+    let text = text.replace("classes = [\"?\"]", "classes = [\"no\", \"yes\"]");
+    let text = text.replace("categories = [\"?\"]", "categories = [\"nurse\", \"teacher\"]");
+    std::fs::write(&description, text).unwrap();
+    let check = object(&["data", "check", &description]);
+    assert_eq!(check["train"].as_u64().unwrap() + check["test"].as_u64().unwrap(), 4000);
+}
+
+#[test]
+fn a_public_sample_fills_a_description() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, description, _] = people(folder.path());
+    let describe =
+        ["data", "describe", &table, "--label", "ill", "--public-sample", &table, "--output", &description];
+    assert_eq!(object(&describe)["open"], 0);
+    assert_eq!(object(&["data", "check", &description])["shape"], serde_json::json!([4]));
+}

@@ -86,6 +86,7 @@ pub mod moving_average;
 pub mod noise;
 pub mod optimizer;
 pub mod principal_components;
+pub mod ranges;
 pub mod records;
 pub mod relevance;
 pub mod run;

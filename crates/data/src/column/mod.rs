@@ -3,6 +3,7 @@
 //! Everything that turns a cell into inputs is declared before the table is read. A minimum, a mean or the list of
 //! categories taken from private rows would be a release without a price.
 
+mod check;
 mod date;
 mod tokenizer;
 mod tokens;
@@ -13,9 +14,6 @@ pub use tokens::{Keep, Kind, Tokens};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Most buckets that categories may be hashed to.
-const MOST_BUCKETS: usize = 1 << 16;
-
 /// One column and how it becomes inputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +22,7 @@ pub struct Column {
     pub name: String,
     /// For numbers: the declared smallest and largest value. They become -1 and 1; what lies outside is moved to the
     /// nearer end.
+    #[serde(default, deserialize_with = "known_range")]
     pub range: Option<[f64; 2]>,
     /// Takes the logarithm of 1 + value - smallest before scaling, for amounts that differ by powers of ten.
     #[serde(default)]
@@ -93,92 +92,6 @@ impl Column {
         self.range.is_some() || self.standard.is_some()
     }
 
-    /// Checks that the declaration says one thing.
-    pub fn check(&self) -> std::result::Result<(), String> {
-        let wrong = |reason: String| Err(format!("column `{}`{reason}", self.name));
-        let kinds = [
-            self.range.is_some(),
-            self.standard.is_some(),
-            self.dates.is_some(),
-            self.categories.is_some(),
-            self.hash.is_some(),
-            self.tokens.is_some(),
-        ];
-        match kinds.iter().filter(|given| **given).count() {
-            0 => wrong(
-                " declares nothing; a number needs `range = [low, high]` (or `standard = [mean, deviation]` from a public \
-                 source), a date needs `dates = [first, last]`, a category needs `categories = [...]` or `hash = 64`, a text \
-                 needs `tokens`: they are not computed from the records, because that would spend privacy"
-                    .to_string(),
-            ),
-            1 => self.check_kind().and_then(|()| self.check_extras()).or_else(|reason| wrong(format!(": {reason}"))),
-            _ => wrong(
-                ": give one of `range`, `standard`, `dates`, `categories`, `hash` and `tokens`".to_string(),
-            ),
-        }
-    }
-
-    /// Checks what the column is.
-    fn check_kind(&self) -> std::result::Result<(), String> {
-        if let Some([low, high]) = self.range
-            && !(low < high && low.is_finite() && high.is_finite())
-        {
-            return Err(format!("range {low} to {high} is empty or not finite"));
-        }
-        if let Some([mean, deviation]) = self.standard
-            && !(mean.is_finite() && deviation.is_finite() && deviation > 0.0)
-        {
-            return Err("`standard` wants a mean and a positive deviation".to_string());
-        }
-        if let Some([first, last]) = self.dates
-            && first >= last
-        {
-            return Err("`dates` wants the first before the last".to_string());
-        }
-        if let Some(categories) = &self.categories {
-            let mut sorted: Vec<&String> = categories.iter().collect();
-            sorted.sort();
-            sorted.dedup();
-            if categories.is_empty() || sorted.len() < categories.len() {
-                return Err("categories must be given, each once".to_string());
-            }
-            if let Some(never) = categories.iter().find(|category| self.means_missing(category)) {
-                return Err(format!(
-                    "category {} is also in `missing_values`: take it out of one of both",
-                    quoted(never)
-                ));
-            }
-        }
-        match (self.hash, &self.tokens) {
-            (Some(buckets), _) if !(2..=MOST_BUCKETS).contains(&buckets) => {
-                Err(format!("`hash` wants 2 to {MOST_BUCKETS} buckets"))
-            }
-            (_, Some(tokens)) => tokens.check(),
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks what is said beside that.
-    fn check_extras(&self) -> std::result::Result<(), String> {
-        let number = self.is_number() || self.dates.is_some();
-        let meant = [
-            ("logarithmic", self.logarithmic, self.range.is_some(), "numbers with a `range`"),
-            ("missing", self.missing.is_some(), self.is_number(), "numbers"),
-            ("other", self.other, self.categories.is_some(), "`categories`"),
-            ("date_format", self.date_format.is_some(), self.dates.is_some(), "`dates`"),
-            ("indicator", self.indicator, self.tokens.is_none() || number, "numbers and categories"),
-        ];
-        if let Some((key, .., whose)) = meant.iter().find(|(_, given, allowed, _)| *given && !allowed) {
-            return Err(format!("`{key}` is for {whose}"));
-        }
-        if self.missing.is_some_and(|value| !value.is_finite()) {
-            return Err("`missing` is not finite".to_string());
-        }
-        self.date_format.as_deref().map_or(Ok(()), |pattern| {
-            date::check(pattern).map_err(|reason| format!("date_format {}: {reason}", quoted(pattern)))
-        })
-    }
-
     /// Reads what the column needs beside its declaration.
     pub(crate) fn load(&mut self, folder: &Path) -> crate::error::Result<()> {
         self.tokens.as_mut().map_or(Ok(()), |tokens| tokens.load(folder))
@@ -213,6 +126,14 @@ impl Column {
                 true => format!("{shown} is not a number; declare `missing_values = [{shown}]` if it stands for an empty cell"),
                 false => format!("{shown} is not a number; correct it, or declare `categories` for this column"),
             }
+        })
+    }
+
+    /// The number in a cell, none if it is empty.
+    pub(crate) fn number_in(&self, cell: &str) -> std::result::Result<Option<f64>, String> {
+        Ok(match self.value(cell)? {
+            Value::Number(number) => Some(number),
+            Value::Missing | Value::Text(_) => None,
         })
     }
 
@@ -297,6 +218,25 @@ impl Column {
     }
 }
 
+/// A range that is declared, and not the place of one.
+fn known_range<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<[f64; 2]>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a range is two numbers, as in [0, 120]")]
+    enum Written {
+        Known([f64; 2]),
+        Open(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Known(range) => Ok(Some(range)),
+        Written::Open(text) => Err(serde::de::Error::custom(format!(
+            "range = {text:?} is still to be filled in: declare [low, high] from public knowledge, or pay for one with \
+             `muffle data ranges`"
+        ))),
+    }
+}
+
 /// Which of so many buckets a category falls into.
 ///
 /// # Source
@@ -309,7 +249,7 @@ fn bucket(category: &str, buckets: usize) -> usize {
 }
 
 /// Whether a cell is one of the words by which programs say that there is nothing.
-fn looks_missing(cell: &str) -> bool {
+pub(crate) fn looks_missing(cell: &str) -> bool {
     ["na", "n/a", "nan", "null", "none", "nil", "-", "--", ".", "?", "#n/a"]
         .contains(&cell.to_ascii_lowercase().as_str())
 }

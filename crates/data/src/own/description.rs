@@ -189,6 +189,13 @@ impl Description {
 
     /// Reads and checks a description.
     pub fn parse(text: &str) -> std::result::Result<Description, String> {
+        let description = Description::parse_unchecked(text)?;
+        description.check()?;
+        Ok(description)
+    }
+
+    /// Reads a description that need not be whole yet.
+    pub(super) fn parse_unchecked(text: &str) -> std::result::Result<Description, String> {
         let mut description: Description = toml::from_str(text).map_err(|error| error.to_string())?;
         if !description.missing_values.is_empty() {
             let words = &description.missing_values;
@@ -196,7 +203,6 @@ impl Description {
                 column.missing_values.get_or_insert_with(|| words.clone());
             });
         }
-        description.check()?;
         Ok(description)
     }
 

@@ -3,7 +3,9 @@
 pub mod csv;
 #[cfg(feature = "images")]
 pub mod decoder;
+pub mod describe;
 pub mod description;
+pub mod draft;
 pub mod encoding;
 pub mod files;
 pub mod images;
@@ -17,9 +19,11 @@ mod parquet_pages;
 pub mod partition;
 pub mod row;
 pub mod rows;
+mod sample;
 mod table;
 
 pub use description::Description;
+pub use draft::Draft;
 pub use load::load;
 
 /// Refuses every image.
@@ -39,6 +43,10 @@ mod parquet {
     use super::row::{Row, Wanted};
     use crate::error::{DataError, Result};
     use std::path::Path;
+
+    pub(super) fn header(path: &Path) -> Result<Vec<String>> {
+        Err(DataError::Feature { what: path.display().to_string(), feature: "parquet" })
+    }
 
     pub(super) fn rows(path: &Path, _: &[Wanted], _: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
         Err(DataError::Feature { what: path.display().to_string(), feature: "parquet" })

@@ -39,7 +39,7 @@ fn read(
     plausible(file, &reader, length)?;
     plausible_pages(path, file, &reader)?;
     let schema = reader.metadata().file_metadata().schema().clone();
-    let header: Vec<String> = schema.get_fields().iter().map(|field| field.name().to_string()).collect();
+    let header = names(&schema);
     let places = places(file, &header, wanted)?;
     let projection = projection(&schema, &places).map_err(wrong)?;
     for (index, row) in reader.get_row_iter(Some(projection)).map_err(wrong)?.enumerate() {
@@ -58,6 +58,21 @@ fn read(
         visit(Row::new(position, cells.iter().map(|cell| cell.trim()).collect()))?;
     }
     Ok(())
+}
+
+/// The names of all columns, and nothing else of the file.
+pub fn header(path: &Path) -> Result<Vec<String>> {
+    let file = path.display().to_string();
+    let wrong = |reason: String| DataError::malformed(&file, "whole file", reason);
+    let opened = File::open(path).map_err(|error| DataError::system(path, error))?;
+    let read = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(opened)));
+    let reader = read.map_err(|_| wrong("the decoder gave up on it".to_string()))?;
+    let reader = reader.map_err(|error| wrong(error.to_string()))?;
+    Ok(names(reader.metadata().file_metadata().schema()))
+}
+
+fn names(schema: &Type) -> Vec<String> {
+    schema.get_fields().iter().map(|field| field.name().to_string()).collect()
 }
 
 /// Sizes in the footer against the file and the caps, before a page is read.

@@ -101,6 +101,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
     let (plan, dataset) = prepare(recipe, &search)?;
     warn_of_delta(&plan);
+    warn_of_records(&plan, dataset.train().split().len());
     if plan.recipe.training.mode == Mode::AsPublished {
         eprintln!("as published, not proved: {}", plan.method.breaks);
     }
@@ -210,6 +211,24 @@ fn warn_of_delta(plan: &Plan) {
             1.0 / records as f64
         );
     }
+}
+
+/// The public figure sets the sample rate and the divisor of every step: far from the truth it wastes noise or steps. The true number
+/// is private under add_remove and is not said.
+fn warn_of_records(plan: &Plan, counted: usize) {
+    let nominal = plan.recipe.run.records.unwrap_or_default();
+    if are_far_apart(nominal as f64, counted as f64) {
+        eprintln!(
+            "warning: records = {nominal} is more than half off the number of training records: batches are not of the size \
+             that batch_size says, and noise or steps are wasted; take a round number nearer to it (this warning follows from \
+             the private number of records: do not publish it)"
+        );
+    }
+}
+
+/// Whether one number is more than one and a half times the other.
+fn are_far_apart(one: f64, other: f64) -> bool {
+    one.max(other) > 1.5 * one.min(other)
 }
 
 fn dry_run(plan: &Plan, json: bool) -> CommandResult {

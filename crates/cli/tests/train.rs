@@ -235,6 +235,19 @@ fn a_dry_run_plans_and_spends_nothing() {
     }
 }
 
+/// The number of records is private: a figure far from it is said to be far, and nothing more.
+#[test]
+fn a_number_of_records_far_from_the_truth_is_warned_of() {
+    let project = Project::new();
+    let warned = |records: &str| {
+        let output = project.muffle(&["train", "small.toml", "--dry-run", "--set", records]);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{error}");
+        error.contains("more than half off the number of training records")
+    };
+    assert!(!warned("records=500") && warned("records=5000"));
+}
+
 #[test]
 fn bad_input_is_refused_with_a_remedy() {
     let project = Project::new();

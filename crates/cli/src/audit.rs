@@ -8,7 +8,7 @@ mod run;
 mod runs;
 mod step;
 
-use crate::train::prepare;
+use crate::train::{prepare, search_for};
 use clap::{Args, Subcommand};
 use muffle::audit::{Argument, Report, Verdict};
 use muffle::data::{Dataset, Search};
@@ -38,7 +38,7 @@ enum Command {
 /// A recipe with changes.
 #[derive(Args)]
 pub struct RecipeArguments {
-    /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
+    /// A recipe by name (see `muffle recipes`), a .toml file, the folder of a run or its model
     pub recipe: String,
     /// Change a key of the recipe: epsilon=2, method=icgc
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -57,7 +57,7 @@ impl RecipeArguments {
     /// The plan and its data, with some more settings.
     pub fn prepare(&self, more: Vec<String>) -> Result<(Plan, Dataset), Box<dyn Error>> {
         let settings = [self.settings.clone(), more].concat();
-        prepare(recipes::find(&self.recipe, &settings)?, &self.search())
+        prepare(recipes::find(&self.recipe, &settings)?, &search_for(&self.recipe, &self.search()))
     }
 }
 

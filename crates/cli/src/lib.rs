@@ -8,6 +8,7 @@ mod bench;
 mod calibrate;
 mod compare;
 mod data;
+mod destination;
 mod evaluate;
 mod experiment;
 mod experiment_display;

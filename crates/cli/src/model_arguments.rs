@@ -18,12 +18,15 @@ pub enum SplitChoice {
 /// A model and records.
 #[derive(Args)]
 pub struct ModelArguments {
-    /// The folder of a finished run, or a weight file (.safetensors)
-    pub model: PathBuf,
-    /// Data set: a published name or a path of your own (default: that of the run)
+    /// The folder of a finished run, or its model alone (.safetensors)
+    pub run: PathBuf,
+    /// For bare weights, as PyTorch saves them: the network, by name or model file
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Data: a table, arrays or images that the model knows how to read, a description, or a published name (default: that of the run)
     #[arg(long, value_name = "DATA")]
     pub data: Option<String>,
-    /// Which of its records
+    /// Which records of a data set that has two splits
     #[arg(long, value_enum, default_value_t = SplitChoice::Test)]
     pub split: SplitChoice,
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
@@ -38,13 +41,20 @@ pub struct ModelArguments {
 }
 
 impl ModelArguments {
+    /// Opens the model.
+    pub fn trained(&self) -> Result<Trained, Box<dyn Error>> {
+        Ok(match (&self.model, self.unverified) {
+            (Some(model), _) => Trained::of_model(&self.run, model)?,
+            (None, true) => Trained::open_unverified(&self.run)?,
+            (None, false) if self.run.is_dir() => Trained::open(&self.run)
+                .map_err(|error| format!("{error} (--unverified uses the model as it is)"))?,
+            (None, false) => Trained::open(&self.run)?,
+        })
+    }
+
     /// Opens both.
     pub fn open(&self) -> Result<(Trained, Dataset), Box<dyn Error>> {
-        let trained = match self.unverified {
-            true => Trained::open_unverified(&self.model)?,
-            false => Trained::open(&self.model)
-                .map_err(|error| format!("{error} (--unverified uses the model as it is)"))?,
-        };
+        let trained = self.trained()?;
         let dataset = trained.dataset(self.data.as_deref(), &Search::new(self.data_dir.as_deref()))?;
         Ok((trained, dataset))
     }

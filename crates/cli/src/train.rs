@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
   muffle train mnist --dry-run                   the plan: steps, noise, epsilon, memory, time
   muffle train --resume runs/mnist-...           continue after an interruption")]
 pub struct Arguments {
-    /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
+    /// A recipe by name (see `muffle recipes`), a .toml file, the folder of a run or its model
     #[arg(default_value = recipes::RECIPES[0].name, conflicts_with = "resume")]
     recipe: String,
     /// Change a key of the recipe: epsilon=2, clip.threshold=0.5; `epsilon=` removes it
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     if let Some(path) = &arguments.resume {
         let folder = RunFolder::open(path)?;
         let recipe = Recipe::read(path, &arguments.thread_setting())?;
-        let (plan, dataset) = prepare(recipe, &search)?;
+        let (plan, dataset) = prepare(recipe, &search.near(path))?;
         let mut display = Display::new(&plan, arguments.json, arguments.quiet);
         let summary = resume(&folder, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
         display.finish();
@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     }
     let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings()?)?;
     recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
-    let (plan, dataset) = prepare(recipe, &search)?;
+    let (plan, dataset) = prepare(recipe, &search_for(&arguments.recipe, &search))?;
     warn_of_delta(&plan);
     warn_of_records(&plan, dataset.train().split().len());
     if plan.recipe.training.mode == Mode::AsPublished {
@@ -161,6 +161,15 @@ pub fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
     let dataset = recipe.run.dataset(search)?;
     let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
     Ok((plan, dataset))
+}
+
+/// Where the data of a recipe may be: those of a run, given as its folder or its model, may lie anywhere above it.
+pub fn search_for(recipe: &str, search: &Search) -> Search {
+    let path = Path::new(recipe);
+    match path.is_dir() || path.extension().is_some_and(|ending| ending == "safetensors") {
+        true => search.near(path),
+        false => search.clone(),
+    }
 }
 
 /// A folder that does not exist yet, named after the recipe and the time.

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Project, last_json, read_json};
+use common::{Project, last_json, read_json, with_header};
+use serde_json::Value;
 use std::fs;
 
 /// A private and a plain run of a few steps.
@@ -65,14 +66,21 @@ fn membership_of_two_runs_side_by_side() {
 }
 
 #[test]
-fn a_weight_file_needs_a_name_for_its_data_and_has_no_shadows() {
+fn a_model_alone_is_enough_and_without_its_bundle_needs_a_name_for_its_data() {
     let project = Project::new();
     runs(&project);
-    let model = "plain/model.safetensors";
-    refused(&project, &["attack", "membership", model], "--data");
-    let named = ["attack", "membership", model, "--data", "people.toml"];
+    let whole = ["attack", "membership", "plain/model.safetensors", "--shadows", "4"];
+    assert!(project.muffle(&whole).status.success());
+    let file = fs::read(project.path("plain/model.safetensors")).unwrap();
+    let remove =
+        |header: &mut Value| drop(header["__metadata__"].as_object_mut().unwrap().remove("muffle.bundle"));
+    fs::write(project.path("bare.safetensors"), with_header(&file, remove)).unwrap();
+    refused(&project, &["attack", "membership", "bare.safetensors"], "--data");
+    let named = ["attack", "membership", "bare.safetensors", "--data", "people.toml"];
     assert!(project.muffle(&named).status.success());
-    refused(&project, &[&named[..], &["--shadows", "4"]].concat(), "how it was trained");
+    refused(&project, &[&named[..], &["--shadows", "4"]].concat(), "how they were trained");
+    let poisoned = ["attack", "poisoning", "bare.safetensors", "--data", "people.toml"];
+    refused(&project, &poisoned, "how they were trained");
     refused(&project, &["attack", "membership", "plain", "--shadows", "3"], "even and at least 4");
     fs::remove_file(project.path("people.csv")).unwrap();
     refused(&project, &["attack", "membership", "plain"], "people.csv");
@@ -119,11 +127,6 @@ fn poisoning_of_two_runs_side_by_side() {
     }
     assert!(project.path("poison.svg").is_file());
     refused(&project, &["attack", "poisoning", "plain", "--fractions", "2"], "between 0 and 1");
-    refused(
-        &project,
-        &["attack", "poisoning", "plain/model.safetensors", "--data", "people.toml"],
-        "how it was trained",
-    );
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn a_column_with_categories_is_inferred() {
     let rows: String = (0..200)
         .map(|row| {
             let job = ["nurse", "teacher"][row % 2];
-            format!("{},{job},{}\n", row % 7, if row % 4 == 0 { "yes" } else { "no" })
+            format!("{},{job},{}\n", row as f64 / 20.0, if row % 4 == 0 { "yes" } else { "no" })
         })
         .collect();
     fs::write(project.path("jobs.csv"), format!("age,job,answer\n{rows}")).unwrap();

@@ -63,14 +63,10 @@ fn nothing_is_certified_or_used_beside_less_than_the_whole_ledger() {
         refused(&project.muffle(&["train", "--quiet", "--resume", name]), part);
     }
     // Whatever is left of the run still names the ledger: each of its files alone is enough to notice.
-    for kept in
-        ["checkpoints", "components.safetensors", "metrics.jsonl", "model.safetensors", "privacy.json"]
-    {
+    for kept in ["checkpoints", "metrics.jsonl", "model.safetensors", "privacy.json"] {
         let name = format!("only {kept}");
         copy(&project, "run", &name);
-        for file in
-            ["ledger.jsonl", "components.safetensors", "metrics.jsonl", "model.safetensors", "privacy.json"]
-        {
+        for file in ["ledger.jsonl", "metrics.jsonl", "model.safetensors", "privacy.json"] {
             if file != kept {
                 fs::remove_file(project.path(&name).join(file)).unwrap();
             }

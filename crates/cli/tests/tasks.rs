@@ -87,7 +87,7 @@ fn several_labels_are_learned_at_once() {
     assert!(end["test_accuracy"].as_f64().unwrap() > 0.85, "{end}");
     assert!(end["test"]["area_under_curve"].as_f64().unwrap() > 0.9, "{end}");
     let text = String::from_utf8(project.muffle(&["predict", "run"]).stdout).unwrap();
-    assert_eq!(text.lines().next(), Some("record,left,right"));
+    assert_eq!(text.lines().next(), Some("record,left,right,probability_left,probability_right"));
     let printed = String::from_utf8(project.muffle(&["evaluate", "run"]).stdout).unwrap();
     assert!(printed.contains("area under the curve") && printed.contains("right"), "{printed}");
     let output = project.muffle(&["attack", "membership", "run"]);

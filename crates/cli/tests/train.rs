@@ -29,10 +29,10 @@ fn a_run_leaves_a_model_a_certificate_and_everything_between() {
 
     let evaluation = project.muffle(&["evaluate", "run", "--json"]);
     assert_eq!(last_json(&evaluation)["accuracy"], result["test_accuracy"]);
-    let prediction = project.muffle(&["predict", "run", "--output", "predictions.csv", "--probabilities"]);
+    let prediction = project.muffle(&["predict", "run", "--output", "predictions.csv"]);
     assert!(prediction.status.success(), "{prediction:?}");
     let table = fs::read_to_string(project.path("predictions.csv")).unwrap();
-    assert!(table.starts_with("record,class,probability,no,yes\n0,"), "{table}");
+    assert!(table.starts_with("record,class,probability_no,probability_yes\n0,"), "{table}");
     assert_eq!(table.lines().count() as u64, 1 + last_json(&evaluation)["records"].as_u64().unwrap());
 }
 

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Search {
     folders: Vec<PathBuf>,
+    /// Where relative paths of the user's own data may begin, beside the working folder.
+    bases: Vec<PathBuf>,
 }
 
 impl Search {
@@ -19,12 +21,29 @@ impl Search {
     pub fn new(data_dir: Option<&Path>) -> Search {
         let environment = std::env::var_os("MUFFLE_DATA").filter(|folder| !folder.is_empty());
         let folders = [data_dir.map(Path::to_path_buf), environment.map(PathBuf::from), home()];
-        Search { folders: folders.into_iter().flatten().collect() }
+        Search { folders: folders.into_iter().flatten().collect(), bases: Vec::new() }
     }
 
     /// These folders and no others, but for those of system packages.
     pub fn only(folders: &[PathBuf]) -> Search {
-        Search { folders: folders.to_vec() }
+        Search { folders: folders.to_vec(), bases: Vec::new() }
+    }
+
+    /// The same for what a run names: a relative path that is not found from the working folder may begin at any folder above
+    /// its place, so that a run finds its data from everywhere as long as both lie as they lay.
+    pub fn near(&self, run: &Path) -> Search {
+        let place = std::path::absolute(run).unwrap_or_else(|_| run.to_path_buf());
+        let bases = place.ancestors().map(Path::to_path_buf).collect();
+        Search { bases, ..self.clone() }
+    }
+
+    /// A file or folder of the user's own, at the first place where it is.
+    pub fn own(&self, path: &Path) -> PathBuf {
+        let mut places = self.bases.iter().map(|base| base.join(path));
+        match path.exists() {
+            true => path.to_path_buf(),
+            false => places.find(|place| place.exists()).unwrap_or_else(|| path.to_path_buf()),
+        }
     }
 
     /// Where downloads go.

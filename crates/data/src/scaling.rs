@@ -1,11 +1,14 @@
 //! From stored values to network inputs by constants that are known without looking at the private records.
 
+use serde::{Deserialize, Serialize};
+
 /// A multiplier and an addend for each channel (or one for all), fixed before the records are read.
 ///
 /// # Guarantee
 /// No constructor takes records: a scaling cannot hold a statistic of private data. A mean over private records would
 /// be a release that has to be paid for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scaling {
     channels: Vec<(f32, f32)>,
     about: String,
@@ -53,6 +56,11 @@ impl Scaling {
         &self.about
     }
 
+    /// Whether inputs are the same, whatever is said about it.
+    pub fn agrees(&self, other: &Scaling) -> bool {
+        self.channels == other.channels
+    }
+
     /// The input a stored value becomes in a channel.
     pub fn value(&self, channel: usize, value: f32) -> f32 {
         let (multiply, add) = self.channels[channel % self.channels.len()];
@@ -89,7 +97,7 @@ impl Scaling {
 
     /// Whether the constants fit records with so many channels.
     pub(crate) fn fits(&self, channels: usize) -> bool {
-        self.channels.len() == 1 || self.channels.len() == channels
+        !self.channels.is_empty() && (self.channels.len() == 1 || self.channels.len() == channels)
     }
 }
 

@@ -19,8 +19,8 @@ impl Source {
     pub fn resolve(word: &str, search: &Search) -> Result<Source> {
         match registry::entry(word) {
             Ok(entry) => Ok(Source::Named(search.find(entry)?)),
-            Err(_) if Path::new(word).exists() || word.contains(['/', '\\', '.']) => {
-                Ok(Source::Own(PathBuf::from(word)))
+            Err(_) if search.own(Path::new(word)).exists() || word.contains(['/', '\\', '.']) => {
+                Ok(Source::Own(search.own(Path::new(word))))
             }
             Err(unknown) => Err(unknown),
         }

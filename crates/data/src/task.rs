@@ -1,9 +1,11 @@
 //! What a network is to say of a record.
 
 use super::limits;
+use serde::{Deserialize, Serialize};
 
 /// A number to predict, with the public range it is scaled by.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Quantity {
     /// What it is.
     pub name: String,
@@ -27,7 +29,8 @@ impl Quantity {
 }
 
 /// What is known of every record of a data set.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Task {
     /// One of these classes.
     Classes(Vec<String>),

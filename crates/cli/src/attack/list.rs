@@ -23,8 +23,7 @@ of the same recipe, it shows what privacy bought. Attacks read the training reco
 of the records; no epsilon covers it. **A failed attack proves nothing**: the next one may not fail. What holds against all of
 them is the epsilon of the run.
 
-`RUN` is the folder of a finished run, or a weight file where the recipe is not needed (`--data` then names the data it was
-trained on). All commands take `--against RUN` for a second model beside the first, and `--json`.
+`RUN` is the folder of a finished run, or its model alone (`--data` then names the data it was trained on). All commands take `--against RUN` for a second model beside the first, and `--json`.
 ";
 
 /// List the attacks: whose they are, what they need, and what their figures mean.

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 /// Which models, and how to say what came of it.
 #[derive(Args)]
 pub struct Models {
-    /// The folder of a finished run, or a weight file (.safetensors)
+    /// The folder of a finished run, or its model alone (.safetensors)
     run: PathBuf,
     /// A second run beside it: the same recipe without privacy, for instance
     #[arg(long, value_name = "RUN")]
     against: Option<PathBuf>,
-    /// The data of a weight file: a published name or a path of your own
+    /// The data it was trained on: a published name or a description (default: where its run found them)
     #[arg(long, value_name = "DATA")]
     data: Option<String>,
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
@@ -52,7 +52,7 @@ impl Target {
         let name = path.display().to_string();
         if trained.recipe.is_none() && data.is_none() {
             return Err(format!(
-                "{name}: a weight file does not say what it was trained on; give the folder of the run, or the training data by --data"
+                "{name}: bare weights do not say what they were trained on; give the folder of the run, or the training data by --data"
             )
             .into());
         }
@@ -64,6 +64,14 @@ impl Target {
             )
             .into());
         }
+        if dataset.train().split() == dataset.test().split() {
+            return Err(format!(
+                "{name}: an attack needs records that were trained on and others that were not, and `{}` does not say which are \
+                 which; give a description with its splits (.toml)",
+                dataset.name()
+            )
+            .into());
+        }
         Ok(Target { name, trained, dataset, path: path.to_path_buf() })
     }
 
@@ -71,7 +79,7 @@ impl Target {
     pub fn plan(&self) -> Outcome<Plan> {
         let Some(mut recipe) = self.trained.recipe.clone() else {
             return Err(format!(
-                "{}: a weight file does not say how it was trained; give the folder of the run",
+                "{}: bare weights do not say how they were trained; give the folder of the run",
                 self.name
             )
             .into());

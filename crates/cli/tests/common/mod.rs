@@ -75,6 +75,7 @@ pub fn last_json(output: &Output) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
+#[allow(dead_code, reason = "not every test reads files of a run")]
 pub fn read_json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -85,4 +86,14 @@ pub fn weights(path: &Path) -> Vec<u8> {
     let file = fs::read(path).unwrap();
     let header = u64::from_le_bytes(*file.first_chunk().unwrap()) as usize;
     file[8 + header..].to_vec()
+}
+
+/// A weight file with another header.
+#[allow(dead_code, reason = "not every test looks at weights")]
+pub fn with_header(file: &[u8], edit: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let length = u64::from_le_bytes(*file.first_chunk().unwrap()) as usize;
+    let mut header: Value = serde_json::from_slice(&file[8..8 + length]).unwrap();
+    edit(&mut header);
+    let header = header.to_string();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &file[8 + length..]].concat()
 }

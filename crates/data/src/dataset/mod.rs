@@ -142,6 +142,8 @@ pub struct Dataset {
     scaling: Scaling,
     visibility: Visibility,
     columns: Vec<Column>,
+    /// The column of a table that holds the class.
+    label: Option<String>,
     train: Split,
     test: Split,
     /// Whether a hash of each record decided between the two.
@@ -173,10 +175,19 @@ impl Dataset {
         train: Split,
         test: Split,
     ) -> Result<Dataset> {
-        let (name, columns) = (name.to_string(), Vec::new());
-        let (split_by_hash, public) = (false, None);
-        let dataset =
-            Dataset { name, input, task, scaling, visibility, columns, train, test, split_by_hash, public };
+        let dataset = Dataset {
+            name: name.to_string(),
+            input,
+            task,
+            scaling,
+            visibility,
+            columns: Vec::new(),
+            label: None,
+            train,
+            test,
+            split_by_hash: false,
+            public: None,
+        };
         if input.is_empty() || input.len() > limits::MAXIMUM_RECORD {
             return Err(dataset.refusal(format!("a record of shape {input} cannot be an input of a network")));
         }
@@ -224,8 +235,9 @@ impl Dataset {
     pub fn with_splits(&self, train: Split, test: Split) -> Result<Dataset> {
         let (task, scaling) = (self.task.clone(), self.scaling.clone());
         let other = Dataset::with_task(&self.name, self.input, task, scaling, self.visibility, train, test)?;
-        let (columns, public) = (self.columns.clone(), self.public.clone());
-        Ok(Dataset { columns, public, split_by_hash: self.split_by_hash, ..other })
+        let (columns, label) = (self.columns.clone(), self.label.clone());
+        let (public, split_by_hash) = (self.public.clone(), self.split_by_hash);
+        Ok(Dataset { columns, label, public, split_by_hash, ..other })
     }
 
     /// The same with a pool of records that the user declares to be public: outside every guarantee, to be read as often
@@ -256,6 +268,11 @@ impl Dataset {
     pub fn with_columns(self, columns: Vec<Column>) -> Dataset {
         assert_eq!(column::width(&columns), self.input.len(), "inputs of the columns");
         Dataset { columns, ..self }
+    }
+
+    /// The same, with the class of a row in the column of this name.
+    pub fn with_label(self, label: Option<String>) -> Dataset {
+        Dataset { label, ..self }
     }
 
     /// The same, known to be split by a hash of each record: a record that is replaced can change sides.
@@ -302,6 +319,11 @@ impl Dataset {
     /// The columns of a table, in the order of the inputs they become; none for other data.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// The column of a table that holds the class, if the table says so.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The records to learn from.

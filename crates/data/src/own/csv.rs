@@ -44,6 +44,18 @@ impl TryFrom<String> for Delimiter {
     }
 }
 
+impl Default for Delimiter {
+    fn default() -> Delimiter {
+        Delimiter(b',')
+    }
+}
+
+impl Delimiter {
+    pub(super) fn byte(self) -> u8 {
+        self.0
+    }
+}
+
 impl From<Delimiter> for String {
     fn from(Delimiter(byte): Delimiter) -> String {
         if byte == b'\t' { "tab".to_string() } else { char::from(byte).to_string() }
@@ -135,7 +147,7 @@ fn reader<'s>(file: &str, stream: impl Read + 's, form: Form) -> Result<Reader<B
 }
 
 /// What a header line has most of, outside quotes: the names of columns are public, whatever the rows are.
-fn found(line: &[u8]) -> Delimiter {
+pub(super) fn found(line: &[u8]) -> Delimiter {
     let count = |delimiter: u8| {
         let mut quoted = false;
         let outside = line.iter().filter(|byte| {

@@ -79,6 +79,35 @@ pub fn read(folder: &Path, form: Form) -> Result<Folder> {
     })
 }
 
+/// Reads a folder whose classes, size and channels are known: a class may be missing, and no other may be there. All images are in
+/// both splits, unless the folder itself has a split.
+pub fn read_known(
+    folder: &Path,
+    classes: &[String],
+    size: [usize; 2],
+    channels: usize,
+) -> Result<(Split, Split)> {
+    let (train, test) = (folder.join("train"), folder.join("test"));
+    let split = |folder: &Path| {
+        if let Some(unknown) = folders(folder)?.into_iter().find(|class| !classes.contains(class)) {
+            let reason =
+                format!("a folder `{unknown}`, which is no class of the model ({})", classes.join(", "));
+            return Err(DataError::Description { file: folder.display().to_string(), reason });
+        }
+        Ok(join(decode(folder, classes, Some(size), channels)?.1.iter()))
+    };
+    if train.is_dir() && test.is_dir() {
+        return Ok((split(&train)?, split(&test)?));
+    }
+    let all = split(folder)?;
+    Ok((all.clone(), all))
+}
+
+/// Whether a folder holds images, not folders of classes.
+pub fn is_flat(folder: &Path) -> Result<bool> {
+    Ok(!listing(folder)?.iter().any(|path| path.is_dir()))
+}
+
 fn shape(size: Option<[usize; 2]>, channels: usize) -> Shape {
     let [height, width] = size.unwrap_or([0, 0]);
     Shape::Image { height, width, channels }
@@ -117,7 +146,7 @@ fn folders(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// What a folder holds, sorted so that records have the same order on every machine; hidden files are left out.
-fn listing(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn listing(folder: &Path) -> Result<Vec<PathBuf>> {
     let system = |error| DataError::system(folder, error);
     let entries = std::fs::read_dir(folder).map_err(system)?;
     let mut paths = entries
@@ -176,7 +205,8 @@ fn decode(
     Ok((size, files.par_iter().map(one).collect::<Result<Vec<_>>>()?))
 }
 
-fn decode_file(path: &Path) -> Result<Picture> {
+/// Decodes a PNG or JPEG file.
+pub(super) fn decode_file(path: &Path) -> Result<Picture> {
     let known = ["png", "jpg", "jpeg"];
     let extension =
         path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
@@ -191,7 +221,7 @@ fn decode_file(path: &Path) -> Result<Picture> {
 }
 
 /// Resizes if a size was declared, refuses another size if not, and keeps grey or colour.
-fn form(
+pub(super) fn form(
     file: &str,
     image: Picture,
     [height, width]: [usize; 2],

@@ -1,5 +1,6 @@
 //! The user's own data: tables, arrays and folders of images, each with a small description.
 
+mod arrays;
 pub mod csv;
 #[cfg(feature = "images")]
 pub mod decoder;
@@ -9,9 +10,11 @@ pub mod draft;
 pub mod encoding;
 pub mod files;
 pub mod images;
+mod known;
 mod load;
 pub mod npz;
 mod npz_table;
+mod origin;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(feature = "parquet")]
@@ -20,11 +23,15 @@ pub mod partition;
 pub mod row;
 pub mod rows;
 mod sample;
+pub mod stream;
 mod table;
 
 pub use description::Description;
 pub use draft::Draft;
+pub use images::is_flat;
+pub use known::load_for;
 pub use load::load;
+pub use origin::Origin;
 
 /// Refuses every image.
 #[cfg(not(feature = "images"))]

@@ -111,22 +111,35 @@ pub(super) fn member<R: Read + Seek>(
 
 /// The shape of one record, from the sizes of all.
 fn shape(file: &str, sizes: &[usize], layout: Layout) -> Result<Shape> {
-    let shape = match (sizes, layout) {
-        (&[_, features], _) => Shape::Vector(features),
-        (&[_, height, width], _) => Shape::Image { height, width, channels: 1 },
-        (&[_, height, width, channels], Layout::ChannelsLast) => Shape::Image { height, width, channels },
-        (&[_, channels, height, width], Layout::ChannelsFirst) => Shape::Image { height, width, channels },
-        _ => {
-            let reason = format!("sizes {sizes:?}; records, then features, or rows, columns and channels");
-            return Err(DataError::malformed(file, "array `x_train`", reason).remedy("reshape the array"));
+    record_shape(sizes, layout).ok_or_else(|| {
+        let reason = format!("sizes {sizes:?}; records, then features, or rows, columns and channels");
+        DataError::malformed(file, "array `x_train`", reason).remedy("reshape the array")
+    })
+}
+
+/// The shape of one record, if these are the sizes of many. They were multiplied without overflow when the array was read.
+pub(super) fn record_shape(sizes: &[usize], layout: Layout) -> Option<Shape> {
+    match (sizes, layout) {
+        (&[_, features], _) => Some(Shape::Vector(features)),
+        (&[_, height, width], _) => Some(Shape::Image { height, width, channels: 1 }),
+        (&[_, height, width, channels], Layout::ChannelsLast) => {
+            Some(Shape::Image { height, width, channels })
         }
-    };
-    // The sizes were multiplied without overflow when the array was read.
-    Ok(shape)
+        (&[_, channels, height, width], Layout::ChannelsFirst) => {
+            Some(Shape::Image { height, width, channels })
+        }
+        _ => None,
+    }
 }
 
 /// The targets of `count` records, as the task wants them.
-fn targets(file: &str, name: &str, array: Array, count: usize, task: Option<&Task>) -> Result<Targets> {
+pub(super) fn targets(
+    file: &str,
+    name: &str,
+    array: Array,
+    count: usize,
+    task: Option<&Task>,
+) -> Result<Targets> {
     let wrong = |reason: String| DataError::malformed(file, format!("array `{name}`"), reason);
     let width = task.map_or(1, Task::cells);
     if array.sizes != [count, width] && !(width == 1 && array.sizes == [count]) {
@@ -175,7 +188,8 @@ fn numbers(values: Values, wrong: impl Fn(String) -> DataError) -> Result<Vec<f3
     }
 }
 
-fn records(file: &str, name: &str, array: Array, input: Shape, form: Form) -> Result<Records> {
+/// The values of all records, channels side by side.
+pub(super) fn records(file: &str, name: &str, array: Array, input: Shape, form: Form) -> Result<Records> {
     let wrong = |reason: &str| DataError::malformed(file, format!("array `{name}`"), reason);
     if let Some(vocabulary) = form.vocabulary {
         let tokens = numbers(array.values, |reason| wrong(&reason))?;

@@ -55,7 +55,7 @@ pub(super) fn load(name: &str, folder: &Path, description: &Description, task: T
     );
     let input = Shape::Vector(width(columns));
     let dataset = Dataset::with_task(name, input, task, scaling, Visibility::Private, train, test)?;
-    let mut dataset = dataset.with_columns(columns.clone());
+    let mut dataset = dataset.with_columns(columns.clone()).with_label(description.label.clone());
     if description.test_fraction.is_some() {
         dataset = dataset.with_split_by_hash();
     }

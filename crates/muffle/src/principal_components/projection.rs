@@ -83,6 +83,23 @@ impl Projection {
         )
     }
 
+    /// The coordinates of records that are scaled as they were, as a network reads them that was trained on [the same
+    /// way](Projection::apply). The records themselves are scaled to unit length on the way.
+    pub fn inputs_of(&self, records: &mut [f32]) -> Vec<f32> {
+        let mut projected = vec![0.0; records.len() / self.inputs * self.dimensions];
+        self.coordinates(records, &mut projected);
+        let root = (self.dimensions as f64).sqrt() as f32;
+        projected.iter_mut().for_each(|value| *value *= root);
+        projected
+    }
+
+    fn coordinates(&self, records: &mut [f32], projected: &mut [f32]) {
+        records.chunks_exact_mut(self.inputs).for_each(scale_to_unit);
+        let components = Matrix::rows(&self.components, self.dimensions, self.inputs);
+        let records = Matrix::rows(records, records.len() / self.inputs, self.inputs);
+        product(records, components.transposed(), false, projected, self.dimensions);
+    }
+
     fn project(&self, view: &View) -> Split {
         let mut projected = vec![0.0; view.len() * self.dimensions];
         projected.par_chunks_mut(BLOCK * self.dimensions).enumerate().for_each_init(
@@ -91,11 +108,8 @@ impl Projection {
                 let count = projected.len() / self.dimensions;
                 for (index, record) in records.chunks_exact_mut(self.inputs).take(count).enumerate() {
                     view.read(block * BLOCK + index, record);
-                    scale_to_unit(record);
                 }
-                let components = Matrix::rows(&self.components, self.dimensions, self.inputs);
-                let records = Matrix::rows(records, count, self.inputs);
-                product(records, components.transposed(), false, projected, self.dimensions);
+                self.coordinates(&mut records[..count * self.inputs], projected);
             },
         );
         Split { records: Records::Floats(projected), targets: view.split().targets.clone() }

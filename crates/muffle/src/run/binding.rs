@@ -49,6 +49,11 @@ pub(super) fn read_recipe(folder: &Path) -> Result<String> {
     std::fs::read_to_string(&path).map_err(|error| Error::file(&path, error))
 }
 
+/// SHA-256 of the recipe of the run in a folder, as its certificate has it.
+pub fn recipe_digest(folder: &Path) -> Result<String> {
+    Ok(sha256(read_recipe(folder)?))
+}
+
 /// The certificate of the run in a folder, if recipe, ledger and files are those that it is about.
 ///
 /// # Guarantee
@@ -107,7 +112,7 @@ fn sealed_files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
 }
 
 fn check_recipe(folder: &Path, binding: &Binding) -> Result<()> {
-    match sha256(read_recipe(folder)?) == binding.recipe {
+    match recipe_digest(folder)? == binding.recipe {
         true => Ok(()),
         false => Err(Error::file(
             &folder::recipe_path(folder),

@@ -19,7 +19,7 @@ mod subset;
 mod terms;
 mod trainer;
 
-pub use binding::{Binding, MODEL_FILE, read_ledger, verify};
+pub use binding::{Binding, MODEL_FILE, read_ledger, recipe_digest, verify};
 pub use certificate::{CanaryMeasurement, Certificate, End, Preparation, Proved, REPRODUCIBLE, Status};
 pub use folder::RunFolder;
 pub(crate) use folder::{NO_RUN, lock};

@@ -5,7 +5,6 @@
 //! the model, the certificate and everything needed to continue after an interruption.
 
 pub mod canaries;
-mod components;
 pub mod estimate;
 pub mod evaluation;
 mod init;

@@ -5,6 +5,7 @@ use super::init::Init;
 use super::initialisation::Initialisation;
 use super::validation::Validation;
 use super::views::ViewsOfRecord;
+use crate::bundle::Bundle;
 use crate::clip::ClipRule;
 use crate::error::{Error, Result};
 use crate::mechanism::Noise;
@@ -223,7 +224,14 @@ impl Recipe {
         Recipe::parse("the recipe", &self.to_toml(), settings)
     }
 
-    /// Reads a recipe file, or that of a run from its folder.
+    /// The same without what would make its noise or its canaries known to a reader.
+    pub(super) fn without_seeds(&self) -> Recipe {
+        let mut recipe = self.clone();
+        (recipe.run.seed, recipe.training.audit) = (None, None);
+        recipe
+    }
+
+    /// Reads a recipe file, or that of a run from its folder or its model.
     pub fn read(path: &Path, settings: &[String]) -> Result<Recipe> {
         let file = if path.is_dir() { path.join("recipe.toml") } else { path.to_path_buf() };
         if path.is_dir() && !file.exists() {
@@ -231,8 +239,9 @@ impl Recipe {
         }
         if file.extension().is_some_and(|extension| extension == "safetensors") {
             let reason =
-                "a weight file does not say how it was trained; give the folder of its run, or a recipe";
-            return Err(Error::file(path, reason));
+                "bare weights do not say how they were trained; give the folder of a run, or a recipe";
+            let bundle = Bundle::read(path)?.ok_or_else(|| Error::file(path, reason))?;
+            return Recipe::parse(&file.display().to_string(), &bundle.recipe, settings);
         }
         let text = std::fs::read_to_string(&file).map_err(|error| Error::file(&file, error))?;
         Recipe::parse(&file.display().to_string(), &text, settings)

@@ -72,7 +72,7 @@ pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {
     let meant = nearest(word, RECIPES.iter().map(|recipe| recipe.name));
     let meant = meant.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
     let reason = format!(
-        "there is no such recipe{meant}; `muffle recipes` lists them, or give a .toml file or the folder of a run"
+        "there is no such recipe{meant}; `muffle recipes` lists them, or give a .toml file, the folder of a run or its model"
     );
     Err(Error::Recipe { origin: word.to_string(), reason })
 }

@@ -3,7 +3,8 @@
 use super::plan::Plan;
 use super::self_check::self_check;
 use super::trainer::GradientTrainer;
-use crate::data::Dataset;
+use crate::bundle;
+use crate::data::{Dataset, Schema};
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::noise::Key;
@@ -25,7 +26,8 @@ pub fn start(
     resume(&folder, plan, dataset, stop, observe)
 }
 
-/// Takes the steps of a plan that are not taken yet: see [`complete`].
+/// Takes the steps of a plan that are not taken yet, on data that mean what they meant at the start: see [`complete`] and
+/// [`bundle::hold`].
 pub fn resume(
     folder: &RunFolder,
     plan: &Plan,
@@ -33,6 +35,7 @@ pub fn resume(
     stop: &AtomicBool,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Summary> {
+    bundle::hold(folder.path(), &Schema::of(dataset))?;
     let mut trainer = GradientTrainer::new(plan, dataset, plan.recipe.run.key()?)?;
     complete(folder, &plan.terms(), &mut trainer, stop, observe)
 }

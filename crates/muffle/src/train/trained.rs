@@ -1,12 +1,15 @@
 //! A finished model, to be used.
 
-use super::components;
-use super::recipe::Recipe;
-use crate::data::{Dataset, Search, load};
+use super::network::{check_shapes, describe};
+use super::plan::TargetShape;
+use super::recipe::{ModelChoice, Recipe};
+use crate::bundle::{Bundle, differences};
+use crate::data::own::{self, Origin};
+use crate::data::{Dataset, Schema, Search, Source};
 use crate::error::{Error, Result};
 use crate::principal_components::Projection;
 use crate::run::{MODEL_FILE, verify};
-use muffle_nn::{ModelDescription, Network, weights};
+use muffle_nn::{ModelDescription, Network, Shape, weights};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,14 +23,16 @@ pub struct Trained {
     pub network: Arc<Network>,
     /// Its parameters.
     pub parameters: Vec<f32>,
-    /// The recipe of its run, if the model was given as the folder of a run.
+    /// The recipe of its run; bare weights have none.
     pub recipe: Option<Recipe>,
+    /// What its inputs and outputs mean; bare weights do not say.
+    pub bundle: Option<Bundle>,
     /// The principal components it was trained on.
-    components: Option<Projection>,
+    pub components: Option<Projection>,
 }
 
 impl Trained {
-    /// Opens the folder of a finished run, or a weight file that holds its own description.
+    /// Opens the folder of a finished run, or its model file alone.
     ///
     /// # Guarantee
     /// A folder is [verified](verify): model, ledger and recipe are those that its certificate is about.
@@ -43,44 +48,92 @@ impl Trained {
 
     /// The same, whatever became of the folder since: nothing is known of the model's privacy.
     pub fn open_unverified(path: &Path) -> Result<Trained> {
-        let (file, recipe) = match path.is_dir() {
-            true => (path.join(MODEL_FILE), Some(Recipe::read(path, &[])?)),
-            false => (path.to_path_buf(), None),
-        };
+        let file = if path.is_dir() { path.join(MODEL_FILE) } else { path.to_path_buf() };
+        // A folder without a recipe is no run at all.
+        let recipe = path.is_dir().then(|| Recipe::read(path, &[])).transpose()?;
         if path.is_dir() && !file.exists() {
             return Err(unfinished(path));
         }
         let (description, network, parameters) = weights::open(&file)?;
-        let components = path.join(components::FILE);
-        let components = components.exists().then(|| components::load(&components)).transpose()?;
-        Ok(Trained { path: file, description, network: Arc::new(network), parameters, recipe, components })
+        Trained::of(file, description, network, parameters, recipe)
+    }
+
+    /// Bare weights for a network of this name, or of this model file.
+    pub fn of_model(path: &Path, model: &str) -> Result<Trained> {
+        let description = describe(&ModelChoice::Named(model.to_string()), Shape::Vector(0))?;
+        let network = description.network()?;
+        let parameters = weights::load(path, &network)?;
+        Trained::of(path.to_path_buf(), description, network, parameters, None)
+    }
+
+    fn of(
+        path: PathBuf,
+        description: ModelDescription,
+        network: Network,
+        parameters: Vec<f32>,
+        recipe: Option<Recipe>,
+    ) -> Result<Trained> {
+        let bundle = Bundle::read_for(&path, &network)?;
+        let recipe = match (recipe, &bundle) {
+            (None, Some(bundle)) => Some(Recipe::parse(&path.display().to_string(), &bundle.recipe, &[])?),
+            (recipe, _) => recipe,
+        };
+        let components = bundle.as_ref().and_then(Bundle::projection).transpose()?;
+        Ok(Trained { path, description, network: Arc::new(network), parameters, recipe, bundle, components })
     }
 
     /// The data to use the model on: what is asked for, or what it was trained on.
+    ///
+    /// A table, arrays or a folder of images without a description are read by what the model knows of its data, all records of them.
+    ///
+    /// # Guarantee
+    /// Data that would mean something else to the model are refused, with the difference.
     pub fn dataset(&self, word: Option<&str>, search: &Search) -> Result<Dataset> {
-        let mut dataset = match (word, &self.recipe) {
-            (Some(word), _) => load(word, search)?,
-            (None, Some(recipe)) => recipe.run.dataset(search)?,
+        let dataset = match (word, &self.recipe) {
+            (Some(word), _) => self.asked_for(word, search)?,
+            (None, Some(recipe)) => {
+                let search = search.near(&self.path);
+                if let Source::Own(path) = Source::resolve(&recipe.run.data, &search)?
+                    && !path.exists()
+                {
+                    let data = path.display();
+                    let reason = format!(
+                        "the model was trained on `{data}`, which is not here: say where it is (--data)"
+                    );
+                    return Err(Error::Plan(reason));
+                }
+                recipe.run.dataset(&search)?
+            }
             (None, None) => {
-                let reason = "a weight file does not say which data it is for: name a data set";
+                let reason = "bare weights do not say which data they are for: name a data set";
                 return Err(Error::Plan(reason.to_string()));
             }
         };
-        if let Some(components) = &self.components {
-            dataset = components.apply(&dataset)?;
-        }
-        let fits = self.network.input().reads(dataset.input());
-        if !fits || dataset.task().outputs() != self.network.output().len() {
+        if let Some(bundle) = &self.bundle
+            && let Some(difference) = differences(&bundle.schema, &Schema::of(&dataset))
+        {
             return Err(Error::Plan(format!(
-                "the model takes inputs of shape {} and has {} outputs, `{}` has inputs of shape {} and needs {}",
-                self.network.input(),
-                self.network.output().len(),
+                "`{}` is not what {} was trained for: {difference}; correct the description of the data",
                 dataset.name(),
-                dataset.input(),
-                dataset.task().outputs()
+                self.path.display()
             )));
         }
+        let dataset = match &self.components {
+            Some(components) => components.apply(&dataset)?,
+            None => dataset,
+        };
+        check_shapes(&self.network, dataset.input(), TargetShape::of(dataset.task()))?;
         Ok(dataset)
+    }
+
+    fn asked_for(&self, word: &str, search: &Search) -> Result<Dataset> {
+        let source = Source::resolve(word, search)?;
+        match (&source, &self.bundle) {
+            (Source::Own(path), Some(bundle)) if Origin::of(path) != Origin::Described => {
+                Ok(own::load_for(path, &bundle.schema)?)
+            }
+            _ => Ok(source.load()?),
+        }
     }
 }
 

@@ -1,22 +1,25 @@
 //! Training by gradients, as a run sees it.
 
 use super::canaries::Canaries;
-use super::components;
 use super::evaluation::Evaluator;
 use super::plan::Plan;
 use super::steps::Steps;
 use crate::State;
-use crate::data::Dataset;
+use crate::bundle::Bundle;
+use crate::data::{Dataset, Schema};
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Head, Receipt};
 use crate::mechanism::Mechanism;
 use crate::noise::Key;
 use crate::principal_components::{self, Projection};
 use crate::records::PrivateRecords;
-use crate::run::{CanaryMeasurement, MODEL_FILE, Measurements, Trainer, Work, ledger_entry};
+use crate::run::{CanaryMeasurement, MODEL_FILE, Measurements, Trainer, Work, ledger_entry, recipe_digest};
 use muffle_accounting::Event;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Name of the principal components in a saved state.
+const COMPONENTS: &str = "components";
 
 /// Private principal components where the recipe asks for them, then steps of gradient descent.
 pub struct GradientTrainer {
@@ -134,14 +137,14 @@ impl Trainer for GradientTrainer {
     fn state(&self) -> State {
         let mut state = self.steps.as_ref().map_or(State::new(), Steps::state);
         if let Some(components) = &self.components {
-            state.insert(components::STATE.to_string(), components.components().to_vec());
+            state.insert(COMPONENTS.to_string(), components.components().to_vec());
         }
         state
     }
 
     fn restore(&mut self, state: &State, step: u64) -> Result<()> {
         if let Some(choice) = self.plan.recipe.training.principal_components
-            && let Some(components) = state.get(components::STATE)
+            && let Some(components) = state.get(COMPONENTS)
         {
             self.project(Projection::from_components(choice.dimensions, components.clone())?)?;
         }
@@ -156,18 +159,16 @@ impl Trainer for GradientTrainer {
     }
 
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>> {
-        let Plan { network, description, origin, .. } = &*self.plan;
-        let mut names = vec![MODEL_FILE.to_string()];
-        if let Some(projection) = &self.components {
-            components::save(&folder.join(components::FILE), projection, head)?;
-            names.push(components::FILE.to_string());
-        }
-        let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head)]);
+        let Plan { network, description, origin, recipe, .. } = &*self.plan;
+        let (schema, components) = (Schema::of(&self.dataset), self.components.as_ref());
+        let bundle =
+            Bundle::new(schema, components, recipe.without_seeds().to_toml(), recipe_digest(folder)?);
+        let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head), bundle.entry()]);
         let (network, parameters) = match origin {
             Some(origin) => origin.published(network, self.result()),
             None => (&**network, self.result().to_vec()),
         };
         muffle_nn::weights::save_with(&model, network, Some(description), &parameters, &metadata)?;
-        Ok(names)
+        Ok(vec![MODEL_FILE.to_string()])
     }
 }

@@ -8,7 +8,7 @@ use crate::network::{Network, Parameter};
 use crate::pattern::matches;
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -18,6 +18,13 @@ const MOST_HEADER_BYTES: u64 = 100_000_000;
 
 /// Counters that PyTorch keeps and nobody here needs.
 const IGNORED: &str = ".num_batches_tracked";
+
+/// What is said in a weight file beside its tensors, by key.
+pub fn metadata(path: &Path) -> Result<HashMap<String, String>> {
+    let bytes = read(path)?;
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| foreign(path, error))?;
+    Ok(metadata.metadata().clone().unwrap_or_default())
+}
 
 /// Loads the parameters of a network.
 pub fn load(path: &Path, network: &Network) -> Result<Vec<f32>> {

@@ -107,6 +107,13 @@ impl Evaluator {
         Ok(())
     }
 
+    /// The outputs for all examples, one after the other.
+    pub fn outputs(&mut self, parameters: &[f32], examples: &dyn Examples) -> Result<Vec<f32>> {
+        let mut outputs = vec![0.0; examples.len() * self.engine.network().output().len()];
+        self.engine.outputs(parameters, examples, &mut outputs)?;
+        Ok(outputs)
+    }
+
     /// How many records of a view are classified correctly.
     pub fn correct(&mut self, parameters: &[f32], view: &View) -> Result<u64> {
         let mut correct = 0;

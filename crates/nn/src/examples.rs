@@ -29,6 +29,11 @@ pub trait Examples: Sync {
     /// What the example should give.
     fn target(&self, index: usize) -> Target<'_>;
 
+    /// What the loss of the example is multiplied by: its gradient is multiplied before anything bounds it.
+    fn weight(&self, _index: usize) -> f32 {
+        1.0
+    }
+
     /// Consecutive examples that belong to one record, a divisor of the number of examples: a step works with the mean
     /// of their gradients.
     fn views(&self) -> usize {

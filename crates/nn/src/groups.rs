@@ -84,6 +84,10 @@ impl Examples for Ordered<'_> {
         self.examples.target(self.place(index))
     }
 
+    fn weight(&self, index: usize) -> f32 {
+        self.examples.weight(self.place(index))
+    }
+
     fn views(&self) -> usize {
         self.examples.views()
     }

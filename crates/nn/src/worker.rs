@@ -239,10 +239,11 @@ impl Worker {
                 gradient.fill(0.0);
                 continue;
             }
-            let target = step.examples.target(pass.first_example + example);
-            self.losses[example] = step.loss.evaluate(output, target, gradient);
-            if step.views > 1 {
-                gradient.iter_mut().for_each(|value| *value *= share);
+            let place = pass.first_example + example;
+            let (target, weight) = (step.examples.target(place), step.examples.weight(place));
+            self.losses[example] = weight * step.loss.evaluate(output, target, gradient);
+            if share * weight != 1.0 {
+                gradient.iter_mut().for_each(|value| *value *= share * weight);
             }
             if !self.losses[example].is_finite() {
                 self.exclude(step, pass, example, "the loss");

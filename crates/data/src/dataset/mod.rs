@@ -1,5 +1,6 @@
 //! A data set in memory: records as they were stored, targets, and the public constants that scale them.
 
+mod categories;
 mod view;
 
 pub use view::View;

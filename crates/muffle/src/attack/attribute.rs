@@ -2,9 +2,8 @@
 
 use super::Entry;
 use super::membership::Suspects;
-use crate::bounds::{lower_rate, upper_rate};
-use crate::data::column::Column;
-use crate::data::{Dataset, Records, Split, View};
+use crate::bounds::interval;
+use crate::data::{Records, Split, View};
 use crate::error::{Error, Result};
 use crate::train::Evaluator;
 use muffle_nn::Examples;
@@ -44,7 +43,7 @@ impl Guesses {
 
     /// Ends of the interval of Clopper and Pearson for this share, at a confidence of 95 %.
     pub fn interval(&self) -> [f64; 2] {
-        [lower_rate(self.right, self.records, 0.025), upper_rate(self.right, self.records, 0.025)]
+        interval(self.right, self.records)
     }
 }
 
@@ -75,12 +74,12 @@ pub fn infer_attribute(
     column: &str,
 ) -> Result<AttributeInference> {
     let dataset = suspects.members.dataset();
-    let inputs = inputs_of(dataset, column)?;
-    let shares = shares(&values(&dataset.test(), &inputs), inputs.len());
+    let inputs = dataset.category_inputs(column).map_err(Error::Plan)?;
+    let shares = shares(&dataset.test().categories(&inputs), inputs.len());
     let most =
         (0..shares.len()).fold(0, |most, value| if shares[value] > shares[most] { value } else { most });
     let mut guess = |view: &View| -> Result<Guesses> {
-        let true_values = values(view, &inputs);
+        let true_values = view.categories(&inputs);
         let mut best = vec![(f64::NEG_INFINITY, 0); view.len()];
         for (value, share) in shares.iter().enumerate() {
             let with = with_value(view, &inputs, value);
@@ -97,46 +96,13 @@ pub fn infer_attribute(
     };
     let (members, others) = (guess(&suspects.members)?, guess(&suspects.others)?);
     let always = std::iter::repeat(most);
-    let most_frequent = count(always, &values(&suspects.members, &inputs));
+    let most_frequent = count(always, &suspects.members.categories(&inputs));
     Ok(AttributeInference { members, others, most_frequent })
 }
 
 fn count(guesses: impl Iterator<Item = usize>, truth: &[usize]) -> Guesses {
     let right = guesses.zip(truth).filter(|(guess, truth)| guess == *truth).count();
     Guesses { right: right as u64, records: truth.len() as u64 }
-}
-
-/// The inputs that a column with categories becomes.
-fn inputs_of(dataset: &Dataset, name: &str) -> Result<Range<usize>> {
-    let refuse = |reason: String| Err(Error::Plan(reason));
-    let columns = dataset.columns();
-    let with_categories = |column: &&Column| column.categories.is_some();
-    let known: Vec<&str> =
-        columns.iter().filter(with_categories).map(|column| column.name.as_str()).collect();
-    if known.is_empty() {
-        return refuse(format!(
-            "`{}` has no columns with categories: only an attribute of a table can be inferred",
-            dataset.name()
-        ));
-    }
-    let mut first = 0;
-    for column in columns {
-        if column.name == name && column.categories.is_some() {
-            return Ok(first..first + column.width());
-        }
-        first += column.width();
-    }
-    refuse(format!("no column `{name}` with categories; there are {}", known.join(", ")))
-}
-
-/// The value of every record of a view, as its place among the categories.
-fn values(view: &View, inputs: &Range<usize>) -> Vec<usize> {
-    let mut record = vec![0.0; view.dataset().input().len()];
-    let value = |index: usize| {
-        view.read(index, &mut record);
-        inputs.clone().position(|input| record[input] > 0.5).unwrap_or(0)
-    };
-    (0..view.len()).map(value).collect()
 }
 
 /// The share of each value, with one record of each kind added so that none is impossible.

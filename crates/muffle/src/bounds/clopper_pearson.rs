@@ -36,6 +36,14 @@ pub fn lower_rate(successes: u64, trials: u64, level: f64) -> f64 {
     1.0 - upper_rate(trials - successes, trials, level)
 }
 
+/// Both ends at a confidence of 95 %.
+///
+/// # Panics
+/// As [`upper_rate`].
+pub fn interval(successes: u64, trials: u64) -> [f64; 2] {
+    [lower_rate(successes, trials, 0.025), upper_rate(successes, trials, 0.025)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

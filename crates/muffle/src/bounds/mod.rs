@@ -4,6 +4,6 @@ mod clopper_pearson;
 mod detections;
 mod one_run;
 
-pub use clopper_pearson::{lower_rate, upper_rate};
+pub use clopper_pearson::{interval, lower_rate, upper_rate};
 pub use detections::{Detections, needed_trials};
 pub use one_run::{OneRun, needed_guesses};

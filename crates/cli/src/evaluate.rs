@@ -1,22 +1,28 @@
-//! `muffle evaluate`: how good is a finished model?
+//! `muffle evaluate`: how good is a finished model, and for whom?
 
 use crate::CommandResult;
+use crate::evaluate_tables::text;
 use crate::model_arguments::ModelArguments;
 use clap::Args;
-use muffle::data::Task;
-use muffle::train::{Evaluation, Evaluator};
+use muffle::train::Evaluator;
+use muffle::train::evaluation::{Grouping, NOT_COVERED};
 use serde_json::json;
 
-/// Measure a finished model: loss, accuracy by class, area under the curve and calibration for two classes, errors of numbers.
+/// Measure a finished model: by class with intervals, confusion matrix, areas under curves, calibration, and by group.
 ///
-/// Accuracies are plain statistics of the records they are measured on: no epsilon covers them.
+/// All figures are plain statistics of the records they are measured on: no epsilon covers them. If the test split is private,
+/// publishing them is a release of its own. docs/measures.md says what each of them is, and how its interval is made.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle evaluate runs/mnist-...
+  muffle evaluate runs/adult-... --groups sex
   muffle evaluate model.safetensors --data fashion-mnist --json")]
 pub struct Arguments {
     #[command(flatten)]
     model: ModelArguments,
+    /// A column with categories: rates for each of them, to see whether the model is as good for all
+    #[arg(long, value_name = "COLUMN")]
+    groups: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -26,41 +32,21 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> CommandResult {
     let (trained, dataset) = arguments.model.open()?;
     let view = arguments.model.view(&dataset);
-    let mut evaluator = Evaluator::new(trained.network.clone(), arguments.model.threads)?;
-    let total = evaluator.evaluate(&trained.parameters, &view)?;
+    let by_column = |column: &String| Grouping::by(&view, column);
+    let grouping = arguments.groups.as_ref().map(by_column).transpose();
+    let grouping = grouping.map_err(|error| format!("--groups: {error}"))?;
+    let evaluator = Evaluator::new(trained.network.clone(), arguments.model.threads)?;
+    let mut evaluator = evaluator.deciding(trained.decision);
+    let report = evaluator.report(&trained.parameters, &view, grouping.as_ref())?;
+    report.summary.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     if arguments.json {
-        let mut object = json!(total);
+        let mut object = json!(report);
         (object["model"], object["data"]) = (json!(trained.path), json!(dataset.name()));
-        object["class_accuracy"] = json!(total.by_class);
+        object["class_accuracy"] = json!(report.summary.by_class);
+        object["not_covered"] = json!(NOT_COVERED);
         println!("{object}");
-        return Ok(());
+    } else {
+        print!("{}", text(&report));
     }
-    print(&total, dataset.task());
     Ok(())
-}
-
-fn print(total: &Evaluation, task: &Task) {
-    if let Some(accuracy) = total.accuracy {
-        println!("accuracy  {:.2} % of {} records", 100.0 * accuracy, total.records);
-    }
-    println!("loss      {:.4}", total.loss);
-    if let Some(area) = total.area_under_curve {
-        println!("area under the curve  {area:.4}");
-    }
-    if let Some(error) = total.calibration_error {
-        println!("calibration error     {error:.4}");
-    }
-    let names: Vec<&String> = match task {
-        Task::Classes(names) | Task::Labels(names) => names.iter().collect(),
-        Task::Values(_) | Task::None => Vec::new(),
-    };
-    for name in names {
-        let accuracy = total.by_class.get(name).copied().flatten();
-        let accuracy = accuracy.map_or("no records".to_string(), |share| format!("{:6.2} %", 100.0 * share));
-        println!("  {name:<20} {accuracy}");
-    }
-    for (name, error) in &total.mean_absolute_error {
-        let root = total.root_mean_squared_error.get(name).copied().unwrap_or_default();
-        println!("  {name:<20} mean absolute error {error:.4}, root of the mean square {root:.4}");
-    }
 }

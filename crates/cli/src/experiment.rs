@@ -20,6 +20,10 @@ pub struct Options {
     /// Runs at the same time, each on one thread (default: the machine's cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Option<u64>,
+    /// What runs are compared and ranked by: accuracy, balanced-accuracy, f1, auroc, auprc, calibration-error, recall:CLASS,
+    /// precision:CLASS, loss, mean-absolute-error, root-mean-squared-error (default: accuracy; for numbers mean-absolute-error)
+    #[arg(long, value_name = "MEASURE")]
+    pub rank_by: Option<String>,
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -66,13 +70,14 @@ pub fn run(
     layout: &Layout,
     remarks: impl FnOnce(&Results) -> Outcome<Remarks>,
 ) -> Outcome<()> {
+    let measure = experiment.measure(options.rank_by.as_deref())?;
     let stop = stop_on_interrupt()?;
     let workers = options.threads.map_or_else(cores, |threads| threads as usize);
-    let mut display = Display::new(experiment, options.json, options.quiet);
+    let mut display = Display::new(experiment, &measure, options.json, options.quiet);
     let outcomes = experiment::run(experiment, workers, &stop, &mut |report| display.show(&report));
     let (fresh, failures) = display.finish();
     let outcomes = outcomes?;
-    let results = Results::new(experiment, &outcomes);
+    let results = Results::new(experiment, &outcomes, &measure);
     let (finished, all) = (results.finished(), experiment.cells.len());
     let mut remarks = match finished == all {
         true => remarks(&results)?,
@@ -84,6 +89,7 @@ pub fn run(
         remarks.paragraphs.insert(0, advice);
         remarks.paragraphs.extend(failures.iter().map(|failure| format!("Failed: {failure}")));
     }
+    remarks.paragraphs.extend(never_predicted(experiment, &results));
     let write = |name: &str, contents: String| {
         let path = options.output.join(name);
         atomic_file::write(&path, contents).map_err(|error| format!("{}: {error}", path.display()))
@@ -94,7 +100,7 @@ pub fn run(
     write("results.csv", results.csv(&remarks.columns))?;
     write("results.md", format!("# {}\n\n{}\n{paragraphs}\n", layout.title, results.markdown()))?;
     if let Some(across) = layout.across.filter(|_| finished > 0) {
-        write("accuracy.svg", plot::draw(&[experiment_plots::accuracy(experiment, &results, across)]))?;
+        write("accuracy.svg", plot::draw(&[experiment_plots::across_factor(experiment, &results, across)]))?;
     }
     if finished > 0 {
         write("steps.svg", plot::draw(&experiment_plots::steps(experiment, &results, layout.panels)))?;
@@ -114,6 +120,24 @@ pub fn run(
     }
 }
 
+/// What an accuracy in the table hides.
+fn never_predicted(experiment: &Experiment, results: &Results) -> Option<String> {
+    let groups = results.groups.iter().filter(|result| !result.never_predicted.is_empty());
+    let groups: Vec<String> = groups
+        .map(|result| {
+            let classes: Vec<&str> = result.never_predicted.iter().map(String::as_str).collect();
+            format!("{} ({})", experiment.label(&experiment.groups[result.group], 0..0), classes.join(", "))
+        })
+        .collect();
+    (!groups.is_empty()).then(|| {
+        format!(
+            "Warning: there are runs that never predict a class that records have: {}. --rank-by balanced-accuracy sees that; class \
+             weights or a threshold help (docs/measures.md).",
+            groups.join("; ")
+        )
+    })
+}
+
 /// The result for machines.
 fn object(
     experiment: &Experiment,
@@ -122,6 +146,7 @@ fn object(
     options: &Options,
     fields: Map<String, Value>,
 ) -> Value {
+    let name = results.measure.key();
     let groups: Vec<Value> = results
         .groups
         .iter()
@@ -130,8 +155,9 @@ fn object(
             let levels: Map<String, Value> =
                 experiment.factors.iter().cloned().zip(levels.iter().map(|level| json!(level))).collect();
             json!({
-                "levels": levels, "runs": result.accuracy.count, "test_accuracy": result.accuracy.mean,
-                "standard_deviation": result.accuracy.standard_deviation, "interval": result.interval,
+                "levels": levels, "runs": result.runs, name.as_str(): result.measured.map(|mean| mean.mean),
+                "standard_deviation": result.measured.and_then(|mean| mean.standard_deviation),
+                "interval": result.interval, "never_predicted": result.never_predicted,
                 "test_loss": result.loss.map(|loss| loss.mean), "epsilon": result.epsilon,
                 "epsilon_if_seed_is_secret": result.epsilon_if_seed_is_secret,
                 "claimed_epsilon": result.claimed,
@@ -140,7 +166,7 @@ fn object(
         .collect();
     let mut object = json!({
         "cells": experiment.cells.len(), "finished": results.finished(), "run_now": fresh,
-        "output": options.output, "groups": groups,
+        "output": options.output, "measure": results.measure.to_string(), "groups": groups,
     });
     object.as_object_mut().expect("it was made as an object").extend(fields);
     object

@@ -3,6 +3,7 @@
 use crate::words::duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use muffle::experiment::{Cell, Experiment, Outcome, Report};
+use muffle::train::evaluation::Measure;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -11,10 +12,11 @@ use std::time::Instant;
 /// Where reports go.
 pub struct Display<'a> {
     experiment: &'a Experiment,
+    measure: &'a Measure,
     form: Form,
     begun: Instant,
-    /// Accuracies of finished cells, by group.
-    finished: Vec<Vec<f64>>,
+    /// Figures of finished cells, by group.
+    finished: Vec<Vec<Option<f64>>>,
     /// Shares of the steps that running cells have taken, by group and number.
     running: BTreeMap<(usize, u64), f64>,
     fresh: usize,
@@ -33,7 +35,7 @@ const ROWS: usize = 24;
 
 impl<'a> Display<'a> {
     /// Chooses the form, and says what is about to happen.
-    pub fn new(experiment: &'a Experiment, json: bool, quiet: bool) -> Display<'a> {
+    pub fn new(experiment: &'a Experiment, measure: &'a Measure, json: bool, quiet: bool) -> Display<'a> {
         let form = if quiet {
             Form::Quiet
         } else if json {
@@ -51,6 +53,7 @@ impl<'a> Display<'a> {
         let finished = vec![Vec::new(); experiment.groups.len()];
         Display {
             experiment,
+            measure,
             form,
             begun: Instant::now(),
             finished,
@@ -69,7 +72,7 @@ impl<'a> Display<'a> {
             }
             Report::Finished { cell, outcome, fresh } => {
                 self.running.remove(&(cell.group, cell.number));
-                self.finished[cell.group].push(outcome.accuracy);
+                self.finished[cell.group].push(self.measure.of(&outcome.test));
                 self.fresh += usize::from(fresh);
                 self.announce(cell, outcome, fresh);
             }
@@ -93,7 +96,8 @@ impl<'a> Display<'a> {
             Form::Json => println!(
                 "{}",
                 json!({
-                    "cell": name, "fresh": fresh, "test_accuracy": outcome.accuracy, "test_loss": outcome.loss,
+                    "cell": name, "fresh": fresh, self.measure.key(): self.measure.of(&outcome.test),
+                    "test_loss": outcome.test.loss,
                     "epsilon": outcome.epsilon,
                     "epsilon_if_seed_is_secret": outcome.epsilon_if_seed_is_secret, "claimed_epsilon": outcome.claimed, "steps": outcome.steps,
                 })
@@ -101,7 +105,9 @@ impl<'a> Display<'a> {
             Form::Lines => {
                 let (done, all) = (self.done(), self.experiment.cells.len());
                 let kept = if fresh { "" } else { "  (kept)" };
-                eprintln!("{done}/{all}  {name}  test {:.2} %{kept}", 100.0 * outcome.accuracy);
+                let figure = self.measure.of(&outcome.test);
+                let figure = figure.map_or("-".to_string(), |figure| self.measure.in_words(figure));
+                eprintln!("{done}/{all}  {name}  test {figure}{kept}");
             }
             Form::Quiet | Form::Table(_) => {}
         }
@@ -111,7 +117,7 @@ impl<'a> Display<'a> {
         self.finished.iter().map(Vec::len).sum()
     }
 
-    /// One row for every group: runs finished, their mean accuracy, and how far the running ones are.
+    /// One row for every group: runs finished, their mean figure, and how far the running ones are.
     fn table(&self) -> String {
         let groups = &self.experiment.groups;
         let label = |place: usize| self.experiment.label(&groups[place], 0..0);
@@ -125,9 +131,10 @@ impl<'a> Display<'a> {
             .map(|&place| {
                 let values = &self.finished[place];
                 let all = self.experiment.cells.iter().filter(|cell| cell.group == place).count();
-                let mean = match values.len() {
+                let figures: Vec<f64> = values.iter().copied().flatten().collect();
+                let mean = match figures.len() {
                     0 => "-".to_string(),
-                    count => format!("{:.2} %", 100.0 * values.iter().sum::<f64>() / count as f64),
+                    count => self.measure.in_words(figures.iter().sum::<f64>() / count as f64),
                 };
                 let now: String = running(place)
                     .map(|((_, number), share)| format!("  #{number} {:.0} %", 100.0 * share))

@@ -3,9 +3,9 @@
 use crate::plot::{Line, Panel};
 use muffle::experiment::{Experiment, GroupResult, Results};
 
-/// Mean accuracy against one factor, with intervals; the other factors make the lines.
-pub fn accuracy(experiment: &Experiment, results: &Results, across: usize) -> Panel {
-    let mut lines: Vec<Line> = Vec::new();
+/// Mean of the measure against one factor, with intervals; the other factors make the lines.
+pub fn across_factor(experiment: &Experiment, results: &Results, across: usize) -> Panel {
+    let (mut lines, scale): (Vec<Line>, f64) = (Vec::new(), results.measure.scale());
     for result in &results.groups {
         let group = &experiment.groups[result.group];
         let Ok(at) = group.levels[across].parse::<f64>() else { continue };
@@ -14,39 +14,39 @@ pub fn accuracy(experiment: &Experiment, results: &Results, across: usize) -> Pa
             lines.push(Line { name, ..Line::default() });
             lines.len() - 1
         });
-        lines[place].points.push((at, 100.0 * result.accuracy.mean));
-        lines[place].bars.extend(result.interval.map(|(low, high)| (at, 100.0 * low, 100.0 * high)));
+        lines[place].points.extend(result.measured.map(|mean| (at, scale * mean.mean)));
+        lines[place].bars.extend(result.interval.map(|(low, high)| (at, scale * low, scale * high)));
     }
     lines.iter_mut().for_each(|line| line.points.sort_by(|one, two| one.0.total_cmp(&two.0)));
     Panel {
-        title: "test accuracy, mean and 95 % interval".into(),
+        title: format!("test {}, mean and 95 % interval", results.measure),
         x_label: experiment.factors[across].clone(),
-        y_label: "accuracy %".into(),
+        y_label: results.measure.heading(),
         y_close_up: true,
         lines,
         ..Panel::default()
     }
 }
 
-/// Mean accuracy against steps, one line for each group; every combination of the first `panels` factors has its axes.
+/// Mean of the measure against steps, one line for each group; every combination of the first `panels` factors has its axes.
 pub fn steps(experiment: &Experiment, results: &Results, panels: usize) -> Vec<Panel> {
     let group = |result: &GroupResult| &experiment.groups[result.group];
     let line = |result: &GroupResult| Line {
         name: experiment.label(group(result), 0..panels),
         points: results
-            .accuracy_by_step(result.group)
+            .by_step(result.group)
             .into_iter()
-            .map(|(step, accuracy)| (step as f64, 100.0 * accuracy))
+            .map(|(step, figure)| (step as f64, results.measure.scale() * figure))
             .collect(),
         ..Line::default()
     };
     let axes = |part: &[GroupResult]| Panel {
         title: match panels {
-            0 => "test accuracy on the way, mean".into(),
+            0 => format!("test {} on the way, mean", results.measure),
             _ => group(&part[0]).levels[..panels].join(" "),
         },
         x_label: "steps".into(),
-        y_label: "accuracy %".into(),
+        y_label: results.measure.heading(),
         y_close_up: true,
         lines: part.iter().map(line).collect(),
         ..Panel::default()

@@ -10,6 +10,7 @@ mod compare;
 mod data;
 mod destination;
 mod evaluate;
+mod evaluate_tables;
 mod experiment;
 mod experiment_display;
 mod experiment_plots;

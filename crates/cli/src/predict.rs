@@ -122,8 +122,7 @@ impl Arguments {
     }
 
     fn answer(&self, trained: &Trained, stream: Stream<'_>, prepared: bool, task: &Task) -> CommandResult {
-        let chosen = trained.bundle.as_ref().and_then(|bundle| bundle.threshold);
-        let threshold = self.threshold.or(chosen);
+        let threshold = self.threshold.or(trained.decision.threshold());
         let answers = Answers::new(task, &stream.id, stream.named, threshold, self.format())?;
         let path = self.output.as_deref();
         let shown = path.map_or("standard output".to_string(), |path| path.display().to_string());

@@ -110,6 +110,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 
 impl NoisyGradient {
     fn run(&self) -> CommandResult {
+        if self.options.rank_by.is_some() {
+            return Err("--rank-by: a study has the measures of its paper; leave it out".into());
+        }
         let search = self.options.search();
         let (data, missing) = present(&self.data, &search)?;
         let variants = self.variants(data)?;
@@ -243,7 +246,7 @@ fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Ou
         Row {
             plain: is_plain(&levels),
             levels,
-            accuracy: result.accuracy.mean,
+            accuracy: result.measured.map_or(f64::NAN, |mean| mean.mean),
             loss: result.loss.map(|loss| loss.mean),
             distortion: mean(result.group),
             epsilon: result.epsilon_if_seed_is_secret,

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 #[command(after_help = "Examples:
   muffle sweep mnist --grid learning_rate=0.5,1,2 --grid clip.threshold=0.1,1 --seeds 3 --output sweep
   muffle sweep mnist --grid learning_rate=0.5,1,2 --seeds 1 --price --output priced
+  muffle sweep adult-mlp --grid learning_rate=0.1,0.2 --rank-by balanced-accuracy --output ranked
   muffle sweep mnist --grid learning_rate=0.5,1,2,4 --grid batch_size=256,1024 --random 10 --output search")]
 pub struct Arguments {
     /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
@@ -137,15 +138,16 @@ impl Arguments {
         let Some((place, best)) = results.best() else { return Ok(remarks) };
         let (cell, count) = (&experiment.cells[place], experiment.cells.len());
         remarks.paragraphs.push(format!(
-            "Best of {count} runs by the accuracy on the test split: {}, {:.2} % (cells/{}).",
+            "Best of {count} runs by the {} on the test split: {}, {} (cells/{}).",
+            results.measure,
             experiment.group(cell).levels.join(" "),
-            100.0 * best.accuracy,
+            results.measure.in_words(best),
             experiment.name(cell)
         ));
         remarks.fields.insert(
             "best".into(),
             json!({
-                "folder": format!("cells/{}", experiment.name(cell)), "test_accuracy": best.accuracy,
+                "folder": format!("cells/{}", experiment.name(cell)), results.measure.key(): best,
             }),
         );
         if let Some(mean) = self.random {

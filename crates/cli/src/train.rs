@@ -280,6 +280,15 @@ fn stopped_blindly(certificate: &Certificate) -> Option<f64> {
     certificate.proved_if_stopped_without_looking.as_ref().and_then(|blind| blind.epsilon)
 }
 
+fn print_measures(test: &Evaluation, threshold: Option<f64>) {
+    let measure = if test.accuracy.is_some() { "test accuracy" } else { "test error   " };
+    println!("{measure}  {}", test.in_words());
+    if let Some(threshold) = threshold {
+        println!("threshold      {threshold}");
+    }
+    test.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
 fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
     let certificate = &summary.certificate;
     let finished = certificate.status == Status::Finished;
@@ -314,6 +323,7 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
             "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
             "steps": summary.steps, "finished": finished, "examples_per_s": summary.examples_per_s,
             "seconds": summary.seconds, "run_dir": path, "reproducible": certificate.reproducible,
+            "threshold": summary.measured.get::<f64>("threshold"),
         });
         if let Some(warning) = &certificate.warning {
             object["warning"] = Value::from(warning.clone());
@@ -323,8 +333,7 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
     }
     let if_seed_is_secret = certificate.epsilon_if_seed_is_secret();
     let epsilon = figure_in_words(certificate.proved.epsilon, if_seed_is_secret, certificate.claimed);
-    let measure = if test.accuracy.is_some() { "test accuracy" } else { "test error   " };
-    println!("{measure}  {}", test.in_words());
+    print_measures(&test, summary.measured.get("threshold"));
     let argument = certificate.proved_if_seed_is_secret.as_ref().unwrap_or(&certificate.proved);
     println!(
         "epsilon        {epsilon} at delta {}, {}, by {}",

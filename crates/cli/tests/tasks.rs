@@ -68,13 +68,20 @@ fn numbers_are_predicted_in_their_own_units() {
     let output = project.muffle(&wrong);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && message.contains("does not fit the targets"), "{message}");
-    // Accuracies are what runs are compared by.
-    let sweep =
-        ["sweep", "small.toml", "--grid", "learning_rate=0.1,0.3", "--output", "sweep", "--set", &model(1)];
-    let compared = project.muffle(&sweep);
-    let message = String::from_utf8_lossy(&compared.stderr);
-    assert!(compared.status.code() == Some(2) && message.contains("compared by accuracy"), "{message}");
-    let shape = project.muffle(&["train", "small.toml", "--dry-run", "--set", &model(2)]);
+    let two_outputs = model(2);
+    // Runs are compared by their errors, and by nothing that numbers do not have.
+    let model = model(1);
+    let sweep = ["sweep", "small.toml", "--seeds", "1", "--json", "--output", "sweep", "--set", &model];
+    let sweep = [&sweep[..], &["--set", "steps=20", "--grid", "learning_rate=0.0001,0.3"]].concat();
+    let swept = last_json(&project.muffle(&sweep));
+    assert_eq!((&swept["measure"], &swept["finished"]), (&"mean-absolute-error".into(), &2.into()));
+    let error = |place: usize| swept["groups"][place]["test_mean_absolute_error"].as_f64().unwrap();
+    assert!(error(1) < error(0), "{swept}");
+    assert_eq!(swept["best"]["folder"], "cells/learning_rate=0.3-1", "the smallest error is the best");
+    let refused = project.muffle(&[&sweep[..], &["--rank-by", "auroc"]].concat());
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && message.contains("numbers to predict"), "{message}");
+    let shape = project.muffle(&["train", "small.toml", "--dry-run", "--set", &two_outputs]);
     let message = String::from_utf8_lossy(&shape.stderr);
     assert!(message.contains("2 outputs, the data has 1 values to predict"), "{message}");
 }
@@ -89,7 +96,7 @@ fn several_labels_are_learned_at_once() {
     let text = String::from_utf8(project.muffle(&["predict", "run"]).stdout).unwrap();
     assert_eq!(text.lines().next(), Some("record,left,right,probability_left,probability_right"));
     let printed = String::from_utf8(project.muffle(&["evaluate", "run"]).stdout).unwrap();
-    assert!(printed.contains("area under the curve") && printed.contains("right"), "{printed}");
+    assert!(printed.contains("area under the ROC curve") && printed.contains("right"), "{printed}");
     let output = project.muffle(&["attack", "membership", "run"]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && message.contains("classes"), "{message}");

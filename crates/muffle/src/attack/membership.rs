@@ -63,8 +63,7 @@ impl<'a> Suspects<'a> {
         records: usize,
         seed: u64,
     ) -> Result<Suspects<'a>> {
-        let share =
-            recipe.and_then(|recipe| recipe.training.validation).map_or(0.0, |validation| validation.share());
+        let share = recipe.map_or(0.0, |recipe| recipe.training.held_out());
         // By the rule that held records out of training, also in the test split: a shadow model may be given these.
         let candidates = |view: View| match share > 0.0 {
             true => hold_out(&view, share).0,

@@ -143,6 +143,10 @@ impl Examples for ZeroedOut<'_> {
         self.inner.target(index)
     }
 
+    fn weight(&self, index: usize) -> f32 {
+        self.inner.weight(index)
+    }
+
     fn views(&self) -> usize {
         self.inner.views()
     }

@@ -22,10 +22,8 @@ pub struct Cell {
 /// What became of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Share of the test split that is classified correctly.
-    pub accuracy: f64,
-    /// Mean cross-entropy on the test split.
-    pub loss: f64,
+    /// What was measured on the test split.
+    pub test: Evaluation,
     /// The proved epsilon; `None` if there is none.
     pub epsilon: Option<f64>,
     /// The epsilon of a run with a seed, if the seed is secret and was drawn at random.
@@ -42,14 +40,14 @@ pub struct Outcome {
 enum State {
     Missing,
     Interrupted,
-    Finished(Outcome),
+    Finished(Box<Outcome>),
 }
 
 impl Cell {
     /// The result, if the run is finished.
     pub(super) fn finished(&self, experiment: &Experiment) -> Result<Option<Outcome>> {
         Ok(match state(&experiment.path(self), &self.plan(experiment).recipe)? {
-            State::Finished(outcome) => Some(outcome),
+            State::Finished(outcome) => Some(*outcome),
             State::Missing | State::Interrupted => None,
         })
     }
@@ -64,7 +62,7 @@ impl Cell {
         let (path, plan) = (experiment.path(self), self.plan(experiment));
         let dataset = experiment.dataset(experiment.group(self));
         let summary = match state(&path, &plan.recipe)? {
-            State::Finished(outcome) => return Ok(Some(outcome)),
+            State::Finished(outcome) => return Ok(Some(*outcome)),
             State::Missing => start(&path, &plan, dataset, stop, observe)?,
             State::Interrupted => {
                 let folder = RunFolder::open(&path)?;
@@ -83,11 +81,8 @@ impl Cell {
 }
 
 fn outcome(certificate: Certificate, measured: &Measurements) -> Outcome {
-    let Evaluation { accuracy, loss, .. } = Evaluation::of(measured);
-    let accuracy = accuracy.unwrap_or_default();
     Outcome {
-        accuracy,
-        loss,
+        test: Evaluation::of(measured),
         epsilon: certificate.proved.epsilon,
         epsilon_if_seed_is_secret: certificate.epsilon_if_seed_is_secret(),
         claimed: certificate.claimed,
@@ -121,7 +116,7 @@ fn state(path: &Path, wanted: &Recipe) -> Result<State> {
     let last =
         last.filter(|metric| metric.step == certificate.steps && certificate.status == Status::Finished);
     Ok(match last {
-        Some(metric) => State::Finished(outcome(certificate, &metric.measured)),
+        Some(metric) => State::Finished(Box::new(outcome(certificate, &metric.measured))),
         None => State::Interrupted,
     })
 }

@@ -4,7 +4,8 @@ use super::cell::Cell;
 use super::random_search::Draw;
 use crate::data::{Dataset, Search};
 use crate::error::{Error, Result};
-use crate::train::{DataShape, Plan, Recipe, TargetShape};
+use crate::train::evaluation::Measure;
+use crate::train::{DataShape, Plan, Recipe};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -72,17 +73,25 @@ impl Experiment {
             // Cells run side by side, each on one core. The cell decides its seed.
             (recipe.run.threads, recipe.run.seed) = (Some(1), None);
             let shape = DataShape::of(&experiment.datasets[&data]);
-            if matches!(shape.targets, TargetShape::Values(_)) {
-                return Err(Error::Plan(format!(
-                    "runs are compared by accuracy, and the records of `{}` have numbers to predict; train them one by one",
-                    recipe.run.data
-                )));
-            }
             let plan = Plan::new(recipe, &shape)
                 .map_err(|error| Error::Plan(format!("{}: {error}", levels.join(" "))))?;
             experiment.groups.push(Group { levels, name, plan });
         }
         Ok(experiment)
+    }
+
+    /// What its runs are compared by: the measure of this name, or the usual one of the first group's records.
+    pub fn measure(&self, name: Option<&str>) -> Result<Measure> {
+        let refuse = |reason: String| Error::Plan(format!("--rank-by: {reason}"));
+        let mut tasks = self.groups.iter().map(|group| self.dataset(group).task());
+        let measure = match (name, tasks.next()) {
+            (Some(name), _) => Measure::parse(name).map_err(refuse)?,
+            (None, Some(task)) => Measure::usual(task),
+            (None, None) => return Err(Error::Plan("there is nothing to run".to_string())),
+        };
+        let check = |group: &Group| measure.check(self.dataset(group).task()).map_err(refuse);
+        self.groups.iter().try_for_each(check)?;
+        Ok(measure)
     }
 
     /// Runs every group with the seeds from one to `seeds`, all groups before the next seed.

@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::run::metrics;
 use crate::statistics::Mean;
 use crate::train::Evaluation;
+use crate::train::evaluation::Measure;
 use muffle_accounting::Event;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Confidence of the intervals.
@@ -18,9 +19,11 @@ const CONFIDENCE: f64 = 0.95;
 pub struct GroupResult {
     /// Its place in the experiment.
     pub group: usize,
-    /// Test accuracy over its cells.
-    pub accuracy: Mean,
-    /// Where the mean accuracy lies, from two cells up.
+    /// Its finished cells.
+    pub runs: usize,
+    /// The measure over its cells; `None` if one of them does not have it.
+    pub measured: Option<Mean>,
+    /// Where the mean lies, from two cells up.
     pub interval: Option<(f64, f64)>,
     /// Test loss over its cells; `None` if it is no longer a number in one of them.
     pub loss: Option<Mean>,
@@ -30,6 +33,8 @@ pub struct GroupResult {
     pub epsilon_if_seed_is_secret: Option<f64>,
     /// The claim of a form that is not proved.
     pub claimed: Option<f64>,
+    /// Classes that some cell never predicts.
+    pub never_predicted: BTreeSet<String>,
 }
 
 /// A number for every cell, beside those that every experiment has.
@@ -44,13 +49,19 @@ pub struct Column {
 pub struct Results<'a> {
     experiment: &'a Experiment,
     outcomes: &'a [Option<Outcome>],
+    /// What the runs are compared by.
+    pub measure: &'a Measure,
     /// Groups of which a cell is finished.
     pub groups: Vec<GroupResult>,
 }
 
 impl<'a> Results<'a> {
-    /// Of the outcomes of all cells.
-    pub fn new(experiment: &'a Experiment, outcomes: &'a [Option<Outcome>]) -> Results<'a> {
+    /// Of the outcomes of all cells, compared by a measure.
+    pub fn new(
+        experiment: &'a Experiment,
+        outcomes: &'a [Option<Outcome>],
+        measure: &'a Measure,
+    ) -> Results<'a> {
         let mut groups = Vec::new();
         for group in 0..experiment.groups.len() {
             let cells: Vec<&Outcome> = experiment
@@ -63,22 +74,23 @@ impl<'a> Results<'a> {
             if cells.is_empty() {
                 continue;
             }
-            let mean = |value: fn(&Outcome) -> f64| {
-                Mean::of(&cells.iter().map(|cell| value(cell)).collect::<Vec<f64>>())
-            };
-            let accuracy = mean(|cell| cell.accuracy).expect("accuracies are finite, and there is one");
-            let interval = accuracy.interval(CONFIDENCE).map(|interval| (interval.low, interval.high));
+            let figures: Option<Vec<f64>> = cells.iter().map(|cell| measure.of(&cell.test)).collect();
+            let measured = figures.and_then(|figures| Mean::of(&figures).ok());
+            let interval = measured.and_then(|mean| mean.interval(CONFIDENCE));
+            let losses: Vec<f64> = cells.iter().map(|cell| cell.test.loss).collect();
             groups.push(GroupResult {
                 group,
-                accuracy,
-                interval,
-                loss: mean(|cell| cell.loss).ok(),
+                runs: cells.len(),
+                measured,
+                interval: interval.map(|interval| (interval.low, interval.high)),
+                loss: Mean::of(&losses).ok(),
                 epsilon: largest(cells.iter().map(|cell| cell.epsilon)),
                 epsilon_if_seed_is_secret: largest(cells.iter().map(|cell| cell.epsilon_if_seed_is_secret)),
                 claimed: cells.iter().find_map(|cell| cell.claimed),
+                never_predicted: cells.iter().flat_map(|cell| cell.test.never_predicted.clone()).collect(),
             });
         }
-        Results { experiment, outcomes, groups }
+        Results { experiment, outcomes, measure, groups }
     }
 
     /// How many cells are finished.
@@ -99,9 +111,10 @@ impl<'a> Results<'a> {
     /// One row for every finished cell, with further columns.
     pub fn csv(&self, columns: &[Column]) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
+        let measure = self.measure.to_string();
         let own = [
             "seed",
-            "accuracy",
+            &measure,
             "loss",
             "proved_epsilon",
             "epsilon_if_seed_is_secret",
@@ -121,8 +134,8 @@ impl<'a> Results<'a> {
             let mut row = group.levels.clone();
             row.extend([
                 cell.seed.map_or(String::new(), |seed| seed.to_string()),
-                outcome.accuracy.to_string(),
-                outcome.loss.to_string(),
+                number(self.measure.of(&outcome.test)),
+                outcome.test.loss.to_string(),
                 number(outcome.epsilon),
                 number(outcome.epsilon_if_seed_is_secret),
                 number(outcome.claimed),
@@ -143,8 +156,9 @@ impl<'a> Results<'a> {
         let factors = &self.experiment.factors;
         let epsilon = if self.seeded() { "epsilon if the seed is secret" } else { "proved epsilon" };
         let mut text = format!(
-            "| {} | {epsilon} | runs | accuracy % | deviation | 95 % interval | loss |\n",
-            factors.join(" | ")
+            "| {} | {epsilon} | runs | {} | deviation | 95 % interval | loss |\n",
+            factors.join(" | "),
+            self.measure.heading()
         );
         text += &format!("|{}---|---|---|---|---|---|\n", "---|".repeat(factors.len()));
         for result in &self.groups {
@@ -159,45 +173,46 @@ impl<'a> Results<'a> {
                 (None, Some(claimed)) => format!("none (claimed: {claimed:.4})"),
                 (None, None) => "none".to_string(),
             };
-            let spread =
-                result.accuracy.standard_deviation.map_or("-".into(), |it| format!("{:.2}", 100.0 * it));
-            let interval = result
-                .interval
-                .map_or("-".into(), |(low, high)| format!("{:.2} to {:.2}", 100.0 * low, 100.0 * high));
+            let shown = |figure: Option<f64>| figure.map_or("-".into(), |figure| self.measure.shown(figure));
+            let spread = shown(result.measured.and_then(|mean| mean.standard_deviation));
+            let interval = result.interval.map_or("-".into(), |(low, high)| {
+                format!("{} to {}", self.measure.shown(low), self.measure.shown(high))
+            });
             let loss = result.loss.map_or("-".into(), |loss| format!("{:.4}", loss.mean));
             let _ = writeln!(
                 text,
-                "| {} | {epsilon} | {} | {:.2} | {spread} | {interval} | {loss} |",
+                "| {} | {epsilon} | {} | {} | {spread} | {interval} | {loss} |",
                 levels.join(" | "),
-                result.accuracy.count,
-                100.0 * result.accuracy.mean
+                result.runs,
+                shown(result.measured.map(|mean| mean.mean))
             );
         }
         text
     }
 
-    /// Mean test accuracy of a group's finished cells at every step where it was measured.
-    pub fn accuracy_by_step(&self, group: usize) -> Vec<(u64, f64)> {
-        let mut steps: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    /// The mean of the measure over a group's finished cells at every step where all that measured it have it.
+    pub fn by_step(&self, group: usize) -> Vec<(u64, f64)> {
+        let mut steps: BTreeMap<u64, Vec<Option<f64>>> = BTreeMap::new();
         let cells = self.experiment.cells.iter().zip(self.outcomes);
         for (cell, _) in cells.filter(|(cell, outcome)| cell.group == group && outcome.is_some()) {
             for metric in metrics::read(&self.experiment.path(cell).join("metrics.jsonl")) {
-                steps
-                    .entry(metric.step)
-                    .or_default()
-                    .push(Evaluation::of(&metric.measured).accuracy.unwrap_or_default());
+                let figure = self.measure.of(&Evaluation::of(&metric.measured));
+                steps.entry(metric.step).or_default().push(figure);
             }
         }
-        steps
-            .into_iter()
-            .map(|(step, values)| (step, values.iter().sum::<f64>() / values.len() as f64))
-            .collect()
+        let mean = |(step, figures): (u64, Vec<Option<f64>>)| {
+            let figures: Option<Vec<f64>> = figures.into_iter().collect();
+            figures.map(|figures| (step, figures.iter().sum::<f64>() / figures.len() as f64))
+        };
+        steps.into_iter().filter_map(mean).collect()
     }
 
-    /// The cell with the best test accuracy, the first of several, with its result.
-    pub fn best(&self) -> Option<(usize, &Outcome)> {
-        let finished = self.outcomes.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?)));
-        finished.reduce(|best, next| if next.1.accuracy > best.1.accuracy { next } else { best })
+    /// The cell that is best by the measure, the first of several, with its figure.
+    pub fn best(&self) -> Option<(usize, f64)> {
+        let figure = |outcome: &Outcome| self.measure.of(&outcome.test);
+        let cells = self.outcomes.iter().enumerate();
+        let finished = cells.filter_map(|(place, outcome)| Some((place, figure(outcome.as_ref()?)?)));
+        finished.reduce(|best, next| if self.measure.is_better(next.1, best.1) { next } else { best })
     }
 }
 

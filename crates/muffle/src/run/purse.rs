@@ -50,6 +50,16 @@ impl Purse {
         Ok(Paid { ended, keep: accesses.iter().any(|access| access.keep) })
     }
 
+    /// Pays for what comes behind the last step where it is affordable, and lets the trainer end.
+    ///
+    /// # Guarantee
+    /// What is done was in the ledger before.
+    pub fn pay_and_close(&mut self, trainer: &mut dyn Trainer, affordable: bool) -> Result<()> {
+        let closing = trainer.closing().filter(|_| affordable);
+        let receipt = closing.map(|access| self.ledger.pay_one(access)).transpose()?;
+        trainer.close(receipt)
+    }
+
     /// How many of the accesses the filter allows; what it allows is spent.
     fn allowed(&mut self, accesses: &[Access]) -> Result<usize> {
         let Some(filter) = &mut self.filter else { return Ok(accesses.len()) };

@@ -1,6 +1,6 @@
 //! A run: accesses that are paid for before they are made, with everything needed to continue after any interruption.
 
-use super::affordable::affordable;
+use super::affordable::{affordable, affords};
 use super::binding::{Binding, check_rest, read_recipe};
 use super::certificate::{CanaryMeasurement, Certificate, End, Status};
 use super::checkpoint::{self, Checkpoint};
@@ -141,6 +141,9 @@ impl<'a> Run<'a> {
             if paid.ended {
                 self.last = self.trainer.step();
             }
+            if self.trainer.step() >= self.last {
+                self.close()?;
+            }
             let taken = self.trainer.step() - begin;
             if taken > 0 {
                 let step_time = clock.elapsed() / taken as u32;
@@ -156,6 +159,15 @@ impl<'a> Run<'a> {
             }
         }
         self.finish()
+    }
+
+    /// Pays for what is released behind the last step, unless an interruption has used up what it costs, and lets it happen.
+    fn close(&mut self) -> Result<()> {
+        let affordable = match self.trainer.closing() {
+            Some(access) => affords(self.terms, &self.purse.ledger, &access.release)?,
+            None => false,
+        };
+        self.purse.pay_and_close(self.trainer, affordable)
     }
 
     /// Measures the result where that is due, and tells where the run is.
@@ -253,6 +265,9 @@ impl<'a> Run<'a> {
         let (seconds, examples_per_s) = (self.begun.elapsed().as_secs_f64(), self.examples_per_s());
         let steps = self.trainer.step();
         let finished = steps >= self.last;
+        if finished {
+            self.close()?;
+        }
         self.save()?;
         let audit = if finished { self.trainer.audit()? } else { None };
         // What an older certificate is about may be about to change; and if the files cannot be left, this is the price.

@@ -23,10 +23,21 @@ pub trait Trainer {
     /// Makes the first of the upcoming accesses, for which the receipt is.
     fn perform(&mut self, receipt: Receipt) -> Result<()>;
 
+    /// What is released once behind the last step, whichever that turns out to be; `None` if there is nothing, or nothing more.
+    fn closing(&self) -> Option<Access> {
+        None
+    }
+
+    /// Ends the training, with the receipt of what is released behind the last step, if that could be paid for. Called again, it
+    /// does nothing.
+    fn close(&mut self, _receipt: Option<Receipt>) -> Result<()> {
+        Ok(())
+    }
+
     /// Steps taken.
     fn step(&self) -> u64;
 
-    /// What the next steps cost, with all that belongs to them, if all goes as planned.
+    /// What the next steps cost, with all that belongs to them and what comes behind the last, if all goes as planned.
     fn cost(&self, steps: u64) -> Event;
 
     /// What was done in this process.

@@ -5,6 +5,8 @@
 //! the model, the certificate and everything needed to continue after an interruption.
 
 pub mod canaries;
+mod class_weights;
+mod closing;
 pub mod estimate;
 pub mod evaluation;
 mod init;
@@ -19,20 +21,23 @@ mod self_check;
 mod settle;
 mod start;
 mod steps;
+mod threshold;
 mod trained;
 mod trainer;
 pub mod validation;
 mod views;
 
+pub use class_weights::{ClassShares, ClassWeights, WeightRule, Weighted};
 pub use evaluation::{Evaluation, Evaluator};
 pub use init::Init;
 pub use initialisation::Initialisation;
 pub use origin::Origin;
 pub use plan::{DataShape, Plan, TargetShape};
-pub use pricing::{METHOD, STEPS, VALIDATION};
+pub use pricing::{CLASS_SHARES, METHOD, STEPS, THRESHOLD, VALIDATION};
 pub use recipe::{GradientRecipe, ModelChoice, PrincipalComponents, Recipe};
 pub use self_check::self_check;
 pub use start::{resume, start, train_in_memory};
+pub use threshold::{ChosenThreshold, Goal, Threshold};
 pub use trained::Trained;
 pub use trainer::GradientTrainer;
 pub use views::ViewsOfRecord;

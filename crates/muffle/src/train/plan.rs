@@ -1,14 +1,14 @@
 //! From a recipe and the shape of its data to numbers: sample rate, steps, noise, epsilon.
 
 mod floating_point;
+mod looked_at;
 mod numbers;
 
 use super::network::{check_shapes, describe};
 use super::origin::{Origin, Started};
-use super::pricing::{METHOD, Pricing};
+use super::pricing::{CLASS_SHARES, METHOD, Pricing};
 use super::recipe::Recipe;
 use super::settle::settle;
-use super::validation::ValidationRecords;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -142,7 +142,7 @@ impl Plan {
     pub fn new(mut recipe: Recipe, data: &DataShape) -> Result<Plan> {
         let training = &recipe.training;
         let adjacency = recipe.run.adjacency.unwrap_or(training.sampler.usual_adjacency());
-        check_split(&recipe, data, adjacency)?;
+        looked_at::check_split(&recipe, data, adjacency)?;
         let records = nominal_records(&recipe, data, adjacency)?;
         check_sizes(&recipe, records)?;
         let input = training.principal_components.map_or(data.input, |pca| Shape::Vector(pca.dimensions));
@@ -157,10 +157,11 @@ impl Plan {
             let components = training.principal_components.is_some();
             choice.check(records, adjacency, components).map_err(Error::Plan)?;
         }
-        let trained_on = check_held_out(&recipe, adjacency)? * records as f64;
+        let trained_on = looked_at::check_held_out(&recipe, adjacency)? * records as f64;
         let sample_rate = training.sampler.sample_rate(training.batch_size as f64 / trained_on);
         let pricing = Pricing { recipe: &recipe, network: &network, method, adjacency, sample_rate };
         clip_factor(pricing, 0)?;
+        looked_at::check_closing(pricing)?;
         let settled = settle(pricing, data.records)?;
         numbers::check_numbers(pricing, settled.noise_multiplier, settled.steps)?;
         check_room(pricing, settled.noise_multiplier, settled.steps)?;
@@ -196,6 +197,7 @@ impl Plan {
     pub(super) fn rehearsal(&self) -> Plan {
         let mut recipe = self.recipe.clone();
         (recipe.training.validation, recipe.training.principal_components) = (None, None);
+        recipe.training.threshold = None;
         Plan { sample_rate: 1.0, recipe, ..self.clone() }
     }
 
@@ -220,7 +222,7 @@ impl Plan {
             mode: self.recipe.training.mode,
             claimed: self.claimed,
             filter_order: self.filter_order,
-            preparations: vec![principal_components::PURPOSE.name(), METHOD.name()],
+            preparations: [principal_components::PURPOSE, CLASS_SHARES, METHOD].map(|it| it.name()).to_vec(),
             training: self.certified(),
             not_covered: self.unbounded_rounding().into_iter().chain(started_from).collect(),
         }
@@ -254,12 +256,14 @@ impl Plan {
         if self.recipe.run.private && self.noise_multiplier > 0.0 {
             all.insert("floating_point".to_string(), self.floating_point());
         }
-        if let Some(validation) = training.validation {
-            all.insert("validation".to_string(), json!(validation));
-        }
-        if let Some(origin) = &self.origin {
-            all.insert("started_from".to_string(), origin.certified());
-        }
+        let chosen = [
+            ("validation", training.validation.map(|it| json!(it))),
+            ("class_weights", training.class_weights.as_ref().map(|it| json!(it))),
+            ("class_shares", training.class_shares.as_ref().map(|it| json!(it))),
+            ("threshold", training.threshold.map(|it| json!(it))),
+            ("started_from", self.origin.as_ref().map(|origin| origin.certified())),
+        ];
+        all.extend(chosen.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))));
         all
     }
 
@@ -390,13 +394,15 @@ fn check_classes(recipe: &Recipe, method: &Entry, targets: TargetShape) -> Resul
     let asked = [
         ("audit", training.audit.is_some()),
         ("validation", training.validation.is_some()),
+        ("class_weights", training.class_weights.is_some()),
+        ("threshold", training.threshold.is_some()),
         (method.name, method.needs_classes),
     ];
     match asked.into_iter().find(|(_, asked)| *asked && !matches!(targets, TargetShape::Classes(_))) {
         Some((name, _)) => {
             Err(Error::Plan(format!("{name} is about classes, and the data has none; leave it out")))
         }
-        None => Ok(()),
+        None => looked_at::check_numbers_of_classes(training, targets),
     }
 }
 
@@ -448,47 +454,6 @@ fn nominal_records(recipe: &Recipe, data: &DataShape, adjacency: Adjacency) -> R
              which takes their number as public"
                 .to_string(),
         )),
-    }
-}
-
-/// Refuses to take for public what a split by hash makes of private records.
-fn check_split(recipe: &Recipe, data: &DataShape, adjacency: Adjacency) -> Result<()> {
-    if !data.split_by_hash || data.visibility == Visibility::Public || !recipe.run.private {
-        return Ok(());
-    }
-    let remedy = "give the test records by `test_path`, or by a `split` column";
-    if adjacency == Adjacency::ReplaceOne {
-        return Err(Error::Plan(format!(
-            "adjacency = \"replace_one\" takes the number of training records as public, but a hash decides which records \
-             these are, and a record that is replaced can change sides: {remedy}, or take sampler = \"poisson\" with \
-             adjacency = \"add_remove\""
-        )));
-    }
-    let records = recipe.training.validation.and_then(|validation| validation.records);
-    if let Some(ValidationRecords::PublicTest {}) = records {
-        return Err(Error::Plan(format!(
-            "validation.records.kind = \"public-test\": the test split is drawn by a hash from the same private table as the \
-             training records, so it is not public: {remedy}, or pay for records = {{ kind = \"held-out\", .. }}"
-        )));
-    }
-    Ok(())
-}
-
-/// The share of the records that is trained on, if the rest can be held out.
-fn check_held_out(recipe: &Recipe, adjacency: Adjacency) -> Result<f64> {
-    let share = recipe.training.validation.map_or(0.0, |validation| validation.share());
-    let refuse = |reason: &str| Err(Error::Plan(format!("validation.records.kind = \"held-out\": {reason}")));
-    match (recipe.training.sampler, adjacency) {
-        _ if share == 0.0 => Ok(1.0),
-        (SamplerChoice::FixedSize, _) => refuse(
-            "a sample of fixed size needs the exact number of the records that are left, which is not public; take \
-             another sampler",
-        ),
-        (SamplerChoice::Reshuffled, Adjacency::ReplaceOne) => refuse(
-            "a record that is replaced can change sides, and then all batches of a shuffle change; set adjacency = \
-             \"zero_out\" or sampler = \"balls-and-bins\"",
-        ),
-        _ => Ok(1.0 - share),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the parts of a run cost, for any noise and length.
 
+use super::class_weights::ClassShares;
 use super::recipe::{GradientRecipe, Recipe};
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Purpose};
@@ -19,6 +20,11 @@ pub const METHOD: Purpose = Purpose::with_noise("method", noise::Purpose::Releva
 pub const STEPS: Purpose = Purpose::with_noise("steps", noise::Purpose::GradientNoise);
 /// A count of correct validation records, between two steps.
 pub const VALIDATION: Purpose = Purpose::with_noise("validation", noise::Purpose::ValidationNoise);
+
+/// A count of the records of each class, before the first step.
+pub const CLASS_SHARES: Purpose = Purpose::new("class_shares");
+/// Counts of held-out records by their outputs, behind the last step.
+pub const THRESHOLD: Purpose = Purpose::new("threshold");
 
 /// What is known of a run before its noise and its length are settled.
 #[derive(Clone, Copy)]
@@ -92,13 +98,35 @@ impl<'a> Pricing<'a> {
         Some(Access::all(principal_components::PURPOSE, 0, event))
     }
 
+    /// The count of the records of each class, if the recipe asks for it, and its noise multiplier.
+    pub fn class_shares(&self) -> Option<(Access, f64)> {
+        let Some(ClassShares::Counted { epsilon }) = self.training().class_shares else { return None };
+        Some(self.counts(CLASS_SHARES, 1.0 / epsilon))
+    }
+
+    /// The counts that a threshold is chosen by, if they are paid for, and their noise multiplier.
+    pub fn threshold(&self) -> Option<(Access, f64)> {
+        let records = self.training().threshold?.chosen()?.records?;
+        records.noise_multiplier().map(|noise_multiplier| self.counts(THRESHOLD, noise_multiplier))
+    }
+
+    /// Counts with Laplace noise; without privacy there is none.
+    fn counts(&self, purpose: Purpose, noise_multiplier: f64) -> (Access, f64) {
+        match self.recipe.run.private {
+            true => (Access::all(purpose, 0, Event::laplace(noise_multiplier)), noise_multiplier),
+            false => (Access::all(purpose, 0, Event::NonPrivate), 0.0),
+        }
+    }
+
     /// What the whole run costs.
     pub fn run_cost(&self, method: &dyn Method, sampler: &dyn Sampler, noise: f64, steps: u64) -> Event {
         let components = self.principal_components().map(|access| access.release);
-        let mut total = Event::compose(components.into_iter().chain(method.preparation()));
+        let shares = self.class_shares().map(|(access, _)| access.release);
+        let mut total = Event::compose(components.into_iter().chain(shares).chain(method.preparation()));
         total.append(self.steps_cost(method, sampler, noise, 0..steps));
         let checks = self.training().validation.and_then(|validation| validation.cost(self.epochs(steps)));
-        checks.into_iter().for_each(|checks| total.append(checks));
+        let threshold = self.threshold().map(|(access, _)| access.release);
+        checks.into_iter().chain(threshold).for_each(|event| total.append(event));
         total
     }
 

@@ -1,9 +1,11 @@
 //! A recipe: everything that decides a run, in one TOML file.
 
 use super::canaries::CanaryChoice;
+use super::class_weights::{ClassShares, ClassWeights};
 use super::init::Init;
 use super::initialisation::Initialisation;
-use super::validation::Validation;
+use super::threshold::Threshold;
+use super::validation::{Validation, ValidationRecords};
 use super::views::ViewsOfRecord;
 use crate::bundle::Bundle;
 use crate::clip::ClipRule;
@@ -122,6 +124,16 @@ pub struct GradientRecipe {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
 
+    /// What the loss of a record is multiplied by, for each class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_weights: Option<ClassWeights>,
+    /// The shares of the classes, for balanced weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_shares: Option<ClassShares>,
+    /// From which probability on the second of two classes is said; without it, the more likely one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
+
     /// What becomes of a released gradient.
     #[serde(default)]
     pub optimizer: OptimizerChoice,
@@ -181,6 +193,9 @@ impl GradientRecipe {
             noise: Noise::default(),
             noise_schedule: None,
             validation: None,
+            class_weights: None,
+            class_shares: None,
+            threshold: None,
             optimizer: OptimizerChoice::default(),
             learning_rate: Scheduled::Number(learning_rate),
             schedule_unit: TimeUnit::default(),
@@ -193,6 +208,19 @@ impl GradientRecipe {
             principal_components: None,
             audit: None,
         }
+    }
+
+    /// Records beside the training that decide something, by the key that asks for them.
+    pub(super) fn looked_at(&self) -> impl Iterator<Item = (&'static str, ValidationRecords)> {
+        let validation = self.validation.and_then(|validation| validation.records);
+        let threshold = self.threshold.and_then(|threshold| threshold.chosen()?.records);
+        let asked = [("validation", validation), ("threshold", threshold)];
+        asked.into_iter().filter_map(|(key, records)| Some((key, records?)))
+    }
+
+    /// The share of the training records that is not trained on.
+    pub fn held_out(&self) -> f64 {
+        self.looked_at().map(|(_, records)| records.share()).fold(0.0, f64::max)
     }
 }
 
@@ -285,6 +313,8 @@ impl Recipe {
         if let Some(validation) = training.validation {
             validation.check()?;
         }
+        ClassWeights::check(training.class_weights.as_ref(), training.class_shares.as_ref())?;
+        training.threshold.map_or(Ok(()), |threshold| threshold.check())?;
         training.clip.check()?;
         training.noise.check(&training.clip)?;
         training.optimizer.check()?;

@@ -1,8 +1,10 @@
 //! Steps of gradient descent, each private, with what comes between them.
 
-use super::evaluation::{Evaluation, Evaluator};
+use super::class_weights::{Weighted, counted, from_counts};
+use super::closing::Closing;
+use super::evaluation::{Decision, Evaluation, Evaluator};
 use super::plan::Plan;
-use super::pricing::{METHOD, STEPS, VALIDATION};
+use super::pricing::{CLASS_SHARES, METHOD, STEPS, VALIDATION};
 use super::validation::{Watch, hold_out};
 use crate::State;
 use crate::data::{Dataset, Views};
@@ -18,11 +20,14 @@ use crate::run::Work;
 use crate::sampler::{Charges, Sampler};
 use crate::state::restore;
 use muffle_accounting::Event;
-use muffle_nn::{Engine, Options};
+use muffle_nn::{Engine, Examples, Options};
 use std::sync::Arc;
 
 /// Says in a saved state that the method has learned what it needs before the first step.
 const DONE: &str = "done";
+
+/// The weights of the classes in a saved state.
+const WEIGHTS: &str = "weights";
 
 /// A network in training.
 pub(super) struct Steps {
@@ -36,6 +41,9 @@ pub(super) struct Steps {
     /// Those that are held out to check the model, where there are any.
     held_out: PrivateRecords,
     watch: Option<Watch>,
+    /// Weights of the classes, once they are known.
+    weights: Option<Vec<f32>>,
+    closing: Closing,
     sampler: Box<dyn Sampler>,
     charges: Charges,
     method: Box<dyn Method>,
@@ -58,7 +66,9 @@ impl Steps {
         let method = plan.build_method()?;
         let options =
             Options { threads: run.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };
-        let share = training.validation.map_or(0.0, |validation| validation.share());
+        let share = training.held_out();
+        let weights = training.class_weights.as_ref();
+        let closing = Closing::new(&plan);
         let (records, held_out) = match share > 0.0 {
             true => {
                 let (training, held_out) = hold_out(&dataset.train(), share);
@@ -68,7 +78,9 @@ impl Steps {
         };
         Ok(Steps {
             engine: Engine::new(plan.network.clone(), options)?,
-            evaluator: Evaluator::new(plan.network.clone(), run.threads)?,
+            evaluator: Evaluator::new(plan.network.clone(), run.threads)?.deciding(closing.decision()),
+            weights: weights.and_then(|weights| weights.in_advance(training.class_shares.as_ref())),
+            closing,
             sampler: plan.sampler(&key, records.count()),
             charges: Charges::new(),
             training: records,
@@ -101,6 +113,9 @@ impl Steps {
     /// What the method learns before the first step, or the next steps whose noise is known by now, at most so many, with the check
     /// on validation records behind them where it is due and costs something.
     pub fn upcoming(&self, most: u64) -> Vec<Access> {
+        if let Some((access, _)) = self.uncounted() {
+            return vec![access];
+        }
         if let Some(event) = self.method.preparation().filter(|_| !self.prepared) {
             return vec![Access::all(METHOD, 0, event)];
         }
@@ -125,6 +140,7 @@ impl Steps {
     /// Makes the first of the upcoming accesses.
     pub fn perform(&mut self, receipt: Receipt) -> Result<()> {
         match receipt.purpose() {
+            CLASS_SHARES => self.count_classes(receipt),
             METHOD => self.prepare(receipt),
             VALIDATION => self.check_held_out(receipt),
             _ => self.advance(receipt),
@@ -133,11 +149,28 @@ impl Steps {
 
     /// What the next steps cost, with what comes before them.
     pub fn cost(&self, steps: u64) -> Event {
-        let before = self.method.preparation().filter(|_| !self.prepared);
+        let count = self.uncounted().map(|(access, _)| access.release);
+        let before = count.into_iter().chain(self.method.preparation().filter(|_| !self.prepared));
         let mut total = Event::compose(before);
         let range = self.step..self.step + steps;
         total.append(self.plan.steps_cost(&*self.method, &*self.sampler, range));
+        self.closing().into_iter().for_each(|access| total.append(access.release));
         total
+    }
+
+    /// The count of the classes and its noise multiplier, where it is still to come.
+    fn uncounted(&self) -> Option<(Access, f64)> {
+        self.plan.pricing().class_shares().filter(|_| self.weights.is_none())
+    }
+
+    /// Counts the records of each class, with noise: their weights follow.
+    fn count_classes(&mut self, receipt: Receipt) -> Result<()> {
+        let Some((_, noise_multiplier)) = self.uncounted() else { return Ok(()) };
+        let (view, receipt) = self.training.all(receipt);
+        let counts = counted(&view, self.plan.network.output().len());
+        let (counts, _) = self.mechanism.answer(counts, noise_multiplier, receipt);
+        self.weights = Some(from_counts(&counts, noise_multiplier));
+        Ok(())
     }
 
     fn noise_multiplier(&self, step: u64) -> f64 {
@@ -180,12 +213,14 @@ impl Steps {
         self.work.expected += plan.recipe.training.batch_size;
         let batch =
             Views::new(view, training.augmentation.augmentation(), seed, 0, training.augmentation.views);
+        let weighted = self.weights.as_ref().map(|weights| Weighted { examples: &batch, weights });
+        let examples: &dyn Examples = weighted.as_ref().map_or(&batch, |weighted| weighted);
 
         let Release { gradient: released, unprotected } = self.method.release(Step {
             gradients: Gradients {
                 engine: &mut self.engine,
                 parameters: &self.parameters,
-                examples: &batch,
+                examples,
                 loss: plan.loss,
                 seed,
             },
@@ -227,7 +262,8 @@ impl Steps {
         let count = BoundedVector::l1(vec![correct as f64], 1.0);
         let (correct, _) = self.mechanism.answer(count, noise_multiplier, receipt);
         // The number of records that are held out is private; this one is not (R2).
-        let expected = rule.share() * self.plan.recipe.run.records.unwrap_or_default() as f64;
+        let expected =
+            self.plan.recipe.training.held_out() * self.plan.recipe.run.records.unwrap_or_default() as f64;
         self.note((correct[0] / expected) as f32);
         Ok(())
     }
@@ -240,6 +276,24 @@ impl Steps {
     /// The parameters to publish: the moving average if there is one.
     pub fn result(&self) -> &[f32] {
         self.average.as_ref().map_or(&self.parameters, |average| average.average())
+    }
+
+    /// What is released behind the last step, where that is still to come.
+    pub fn closing(&self) -> Option<Access> {
+        self.closing.access(&self.plan)
+    }
+
+    /// Chooses the threshold, where the recipe asks for that.
+    pub fn close(&mut self, receipt: Option<Receipt>) -> Result<()> {
+        let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
+        let held_out = receipt.map(|receipt| self.held_out.all(receipt));
+        let test = self.dataset.test();
+        self.closing.close(&self.plan, &mut self.evaluator, parameters, &test, held_out, &self.mechanism)
+    }
+
+    /// How the model chooses a class.
+    pub fn decision(&self) -> Decision {
+        self.closing.decision()
     }
 
     /// How good the model is on the test split, which no guarantee covers.
@@ -262,6 +316,10 @@ impl Steps {
         if let Some(watch) = &self.watch {
             add("validation", watch.state());
         }
+        if let Some(weights) = &self.weights {
+            add("classes", State::from([(WEIGHTS.to_string(), weights.clone())]));
+        }
+        add("threshold", self.closing.state());
         if let Some(average) = &self.average {
             add("average", average.state());
         }
@@ -286,6 +344,11 @@ impl Steps {
         if let Some(average) = &mut self.average {
             average.restore(&part("average"))?;
         }
+        if let Some(weights) = part("classes").remove(WEIGHTS) {
+            self.weights = Some(weights);
+        }
+        self.closing.restore(&part("threshold"));
+        self.evaluator.decide(self.closing.decision());
         self.prepared = step > 0 || part("preparation").contains_key(DONE);
         self.step = step;
         Ok(())

@@ -1,5 +1,6 @@
 //! A finished model, to be used.
 
+use super::evaluation::Decision;
 use super::network::{check_shapes, describe};
 use super::plan::TargetShape;
 use super::recipe::{ModelChoice, Recipe};
@@ -23,6 +24,8 @@ pub struct Trained {
     pub network: Arc<Network>,
     /// Its parameters.
     pub parameters: Vec<f32>,
+    /// How it chooses a class.
+    pub decision: Decision,
     /// The recipe of its run; bare weights have none.
     pub recipe: Option<Recipe>,
     /// What its inputs and outputs mean; bare weights do not say.
@@ -79,7 +82,9 @@ impl Trained {
             (recipe, _) => recipe,
         };
         let components = bundle.as_ref().and_then(Bundle::projection).transpose()?;
-        Ok(Trained { path, description, network: Arc::new(network), parameters, recipe, bundle, components })
+        let decision = Decision::new(bundle.as_ref().and_then(|bundle| bundle.threshold));
+        let network = Arc::new(network);
+        Ok(Trained { path, description, network, parameters, decision, recipe, bundle, components })
     }
 
     /// The data to use the model on: what is asked for, or what it was trained on.

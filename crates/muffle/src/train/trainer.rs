@@ -101,6 +101,14 @@ impl Trainer for GradientTrainer {
         }
     }
 
+    fn closing(&self) -> Option<Access> {
+        self.steps.as_ref().and_then(Steps::closing)
+    }
+
+    fn close(&mut self, receipt: Option<Receipt>) -> Result<()> {
+        self.steps.as_mut().map_or(Ok(()), |steps| steps.close(receipt))
+    }
+
     fn step(&self) -> u64 {
         self.steps.as_ref().map_or(0, Steps::step)
     }
@@ -124,7 +132,11 @@ impl Trainer for GradientTrainer {
     fn measure(&mut self) -> Result<Measurements> {
         let Some(steps) = &mut self.steps else { return Ok(Measurements::default()) };
         let epoch = steps.step() as f64 * self.plan.sample_rate;
-        Ok(Measurements::default().with("epoch", epoch).with("test", steps.evaluate()?))
+        let measured = Measurements::default().with("epoch", epoch).with("test", steps.evaluate()?);
+        Ok(match steps.decision().threshold() {
+            Some(threshold) => measured.with("threshold", threshold),
+            None => measured,
+        })
     }
 
     fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
@@ -161,8 +173,9 @@ impl Trainer for GradientTrainer {
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>> {
         let Plan { network, description, origin, recipe, .. } = &*self.plan;
         let (schema, components) = (Schema::of(&self.dataset), self.components.as_ref());
-        let bundle =
+        let mut bundle =
             Bundle::new(schema, components, recipe.without_seeds().to_toml(), recipe_digest(folder)?);
+        bundle.threshold = self.steps().decision().threshold();
         let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head), bundle.entry()]);
         let (network, parameters) = match origin {
             Some(origin) => origin.published(network, self.result()),

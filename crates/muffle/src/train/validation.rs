@@ -62,14 +62,7 @@ impl Validation {
         let range = |key: &str, value: f64, allowed: &str| {
             Err(format!("validation.{key} = {value} is outside {allowed}"))
         };
-        if let ValidationRecords::HeldOut { share, epsilon } = records {
-            if !(share > 0.0 && share < 1.0) {
-                return range("records.share", share, "(0, 1)");
-            }
-            if !(1e-6..=1e6).contains(&epsilon) {
-                return range("records.epsilon", epsilon, "[1e-6, 1e6]");
-            }
-        }
+        records.check("validation")?;
         if self.period == 0 {
             return range("period", 0.0, "1 and above");
         }
@@ -84,14 +77,6 @@ impl Validation {
             return range("factor", self.factor, "(0, 1]");
         }
         Ok(())
-    }
-
-    /// The share of the training records that is not trained on.
-    pub fn share(&self) -> f64 {
-        match self.records {
-            Some(ValidationRecords::HeldOut { share, .. }) => share,
-            _ => 0.0,
-        }
     }
 
     /// Whether there is a check after this many epochs.
@@ -113,9 +98,37 @@ impl Validation {
 
     /// The scale of the noise on the number of correct records; `None` if there is no noise.
     pub fn noise_multiplier(&self) -> Option<f64> {
-        match self.records {
-            Some(ValidationRecords::HeldOut { epsilon, .. }) => Some(1.0 / epsilon),
-            _ => None,
+        self.records.and_then(|records| records.noise_multiplier())
+    }
+}
+
+impl ValidationRecords {
+    /// Checks the numbers of the `records` below a key.
+    pub(super) fn check(&self, key: &str) -> Result<(), String> {
+        match *self {
+            ValidationRecords::HeldOut { share, .. } if !(share > 0.0 && share < 1.0) => {
+                Err(format!("{key}.records.share = {share} is outside (0, 1)"))
+            }
+            ValidationRecords::HeldOut { epsilon, .. } if !(1e-6..=1e6).contains(&epsilon) => {
+                Err(format!("{key}.records.epsilon = {epsilon} is outside [1e-6, 1e6]"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The share of the training records that is not trained on.
+    pub fn share(&self) -> f64 {
+        match self {
+            ValidationRecords::HeldOut { share, .. } => *share,
+            ValidationRecords::PublicTest {} => 0.0,
+        }
+    }
+
+    /// The scale of the noise on a count; `None` if there is no noise.
+    pub fn noise_multiplier(&self) -> Option<f64> {
+        match self {
+            ValidationRecords::HeldOut { epsilon, .. } => Some(1.0 / epsilon),
+            ValidationRecords::PublicTest {} => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The published methods.
 
+mod class_weights;
 #[path = "../common/mod.rs"]
 mod common;
 mod every_form;

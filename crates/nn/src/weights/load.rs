@@ -48,13 +48,6 @@ pub fn open(path: &Path) -> Result<(ModelDescription, Network, Vec<f32>)> {
     Ok((description, network, parameters))
 }
 
-/// What is said in a weight file beside its tensors, by key.
-pub fn metadata(path: &Path) -> Result<HashMap<String, String>> {
-    let bytes = read(path)?;
-    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| foreign(path, error))?;
-    Ok(metadata.metadata().clone().unwrap_or_default())
-}
-
 /// The bytes of a file that looks as it should. A large file of another kind is not read as a whole to find that out.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut file = File::open(path).map_err(|error| fail(path, error))?;

@@ -82,7 +82,7 @@ pub fn audit(plan: &Plan, dataset: &Dataset, settings: &Settings) -> Result<Part
     if runs == 0 {
         return Err(Error::Plan("0 runs show nothing; take 20 or more".to_string()));
     }
-    let share = plan.recipe.training.validation.map_or(0.0, |validation| validation.share());
+    let share = plan.recipe.training.held_out();
     let records = match share > 0.0 {
         true => hold_out(&dataset.train(), share).0.len(),
         false => dataset.train().split().len(),

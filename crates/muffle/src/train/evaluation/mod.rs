@@ -1,88 +1,86 @@
 //! How good a model is on records that were set aside, by measures that fit the task.
 
-mod classes;
-mod labels;
+mod answers;
+mod calibration;
+mod decision;
+mod groups;
+mod measure;
+mod question;
 mod ranking;
+mod report;
+mod share;
+mod summary;
 mod values;
+
+pub use calibration::{Bin, Calibration};
+pub(super) use decision::probability;
+pub use decision::{Decision, predicted};
+pub use groups::{GroupReport, GroupedBy, Grouping, Rates};
+pub use measure::Measure;
+pub use question::Counts;
+pub use ranking::Area;
+pub use report::{ClassReport, Report};
+pub use share::Share;
+pub use summary::{Evaluation, NOT_COVERED};
 
 use super::plan::TargetShape;
 use crate::data::{Task, View};
 use crate::error::Result;
-use crate::run::Measurements;
+use answers::Answers;
 use muffle_nn::{Engine, Examples, Loss, Network, Options, Purpose};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::Values;
 
-/// What was measured on a split. Plain statistics of its records: no guarantee covers them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
-    /// Share of records whose largest output is their class, or of labels on the right side; absent for numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<f64>,
-    /// Mean of the usual loss of the task.
-    pub loss: f64,
-    /// Number of records.
-    pub records: usize,
-    /// Accuracy by class or label; `null` for one that no record has.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub by_class: BTreeMap<String, Option<f64>>,
-    /// Area under the curve of true against false positives: of the second of two classes, or the mean over labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub area_under_curve: Option<f64>,
-    /// How far stated probabilities are from shares that came true, for two classes: expected calibration error in 15 bins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calibration_error: Option<f64>,
-    /// Mean absolute error of each number, in its own units.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub mean_absolute_error: BTreeMap<String, f64>,
-    /// Root of the mean squared error of each number, in its own units.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub root_mean_squared_error: BTreeMap<String, f64>,
+/// What a model said of every record, for a task.
+enum Gathered<'a> {
+    Answers(Answers),
+    Values(Values<'a>),
 }
 
-impl Evaluation {
-    /// That of a run; nothing at all if it measured nothing.
-    pub fn of(measured: &Measurements) -> Evaluation {
-        measured.get("test").unwrap_or_default()
-    }
-
-    /// In a few words.
-    pub fn in_words(&self) -> String {
-        match self.accuracy {
-            Some(accuracy) => format!("{:.2} %", 100.0 * accuracy),
-            None => {
-                let errors = self.mean_absolute_error.iter();
-                let errors: Vec<String> =
-                    errors.map(|(name, error)| format!("{name} ± {error:.4}")).collect();
-                errors.join(", ")
-            }
+impl<'a> Gathered<'a> {
+    /// Before the first record; `None` if there is nothing to say.
+    fn new(task: &'a Task, decision: Decision) -> Option<Gathered<'a>> {
+        match task {
+            Task::Classes(names) => Some(Gathered::Answers(Answers::new(names, true, decision))),
+            Task::Labels(names) => Some(Gathered::Answers(Answers::new(names, false, decision))),
+            Task::Values(quantities) => Some(Gathered::Values(Values::new(quantities))),
+            Task::None => None,
         }
     }
-}
 
-/// What gathers the measures of a task, record by record.
-trait Measures {
     /// Notes the outputs for one record.
-    fn note(&mut self, view: &View, index: usize, outputs: &[f32]);
-
-    /// What came of all of them, added to the loss.
-    fn result(self: Box<Self>, evaluation: Evaluation) -> Evaluation;
+    fn note(&mut self, view: &View, index: usize, outputs: &[f32]) {
+        match self {
+            Gathered::Answers(answers) => answers.note(view.target(index), outputs),
+            Gathered::Values(values) => values.note(view.target(index), outputs),
+        }
+    }
 }
 
 /// Runs a network forward.
 pub struct Evaluator {
     engine: Engine,
+    decision: Decision,
 }
 
 /// Records whose outputs are held in memory at once.
 const BLOCK: usize = 4096;
 
 impl Evaluator {
-    /// An evaluator of a network.
+    /// An evaluator of a network, which takes the most likely class.
     pub fn new(network: Arc<Network>, threads: Option<usize>) -> Result<Evaluator> {
         let options = Options { threads, ..Options::new(Purpose::Evaluate) };
-        Ok(Evaluator { engine: Engine::new(network, options)? })
+        Ok(Evaluator { engine: Engine::new(network, options)?, decision: Decision::default() })
+    }
+
+    /// The same with another way to choose a class.
+    pub fn deciding(self, decision: Decision) -> Evaluator {
+        Evaluator { decision, ..self }
+    }
+
+    /// Chooses classes in another way from now on.
+    pub fn decide(&mut self, decision: Decision) {
+        self.decision = decision;
     }
 
     /// Hands out the outputs for every record of a view, in order.
@@ -116,9 +114,9 @@ impl Evaluator {
 
     /// How many records of a view are classified correctly.
     pub fn correct(&mut self, parameters: &[f32], view: &View) -> Result<u64> {
-        let mut correct = 0;
+        let (mut correct, decision) = (0, self.decision);
         self.for_each(parameters, view, |index, outputs| {
-            correct += u64::from(predicted(outputs) == view.label(index) as usize);
+            correct += u64::from(decision.class(outputs) == view.label(index) as usize);
         })?;
         Ok(correct)
     }
@@ -133,29 +131,46 @@ impl Evaluator {
         Ok(losses)
     }
 
-    /// Loss and all measures that fit the task.
+    /// Loss and all measures that fit the task, in one figure each.
     pub fn evaluate(&mut self, parameters: &[f32], view: &View) -> Result<Evaluation> {
+        Ok(match self.gather(parameters, view)? {
+            Some((Gathered::Answers(answers), loss)) => answers.summary(loss),
+            Some((Gathered::Values(values), loss)) => values.summary(loss),
+            None => Evaluation::default(),
+        })
+    }
+
+    /// The same with everything behind it: by class, with intervals and curves, and by group.
+    pub fn report(&mut self, parameters: &[f32], view: &View, grouping: Option<&Grouping>) -> Result<Report> {
+        Ok(match self.gather(parameters, view)? {
+            Some((Gathered::Answers(answers), loss)) => Report::of_answers(&answers, loss, grouping),
+            Some((Gathered::Values(values), loss)) => Report::of_values(&values, loss, grouping),
+            None => Report::default(),
+        })
+    }
+
+    /// All answers of the model, and the mean loss; `None` if the task asks nothing.
+    fn gather<'a>(
+        &mut self,
+        parameters: &[f32],
+        view: &View<'a>,
+    ) -> Result<Option<(Gathered<'a>, Evaluation)>> {
         let task = view.dataset().task();
-        let mut measures: Box<dyn Measures> = match task {
-            Task::Classes(names) => Box::new(classes::Classes::new(names)),
-            Task::Labels(names) => Box::new(labels::Labels::new(names)),
-            Task::Values(quantities) => Box::new(values::Values::new(quantities)),
-            Task::None => return Ok(Evaluation::default()),
+        let (Some(mut gathered), Some(usual)) =
+            (Gathered::new(task, self.decision), TargetShape::of(task).usual_loss())
+        else {
+            return Ok(None);
         };
-        let usual = TargetShape::of(task).usual_loss().expect("there is something to learn");
         let (mut loss, mut gradient) = (0.0, vec![0.0; self.engine.network().output().len()]);
         self.for_each(parameters, view, |index, outputs| {
-            measures.note(view, index, outputs);
+            gathered.note(view, index, outputs);
             loss += f64::from(usual.evaluate(outputs, view.target(index), &mut gradient));
         })?;
         let records = view.len();
         let loss = loss * (1.0 / records.max(1) as f64);
-        Ok(measures.result(Evaluation { loss, records, ..Evaluation::default() }))
+        Ok(Some((gathered, Evaluation { loss, records, ..Evaluation::default() })))
     }
 }
 
-/// The class with the largest output, the first among equals.
-pub fn predicted(outputs: &[f32]) -> usize {
-    let better = |best: usize, class: usize| if outputs[class] > outputs[best] { class } else { best };
-    (0..outputs.len()).fold(0, better)
-}
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,9 @@ pub enum Assignment {
     BallsAndBins,
 }
 
+/// The largest noise multiplier of an event: far beyond any use, and as far as the grids of accountants reach.
+pub const LARGEST_MULTIPLIER: f64 = 1e15;
+
 /// What was done to the data. Events never carry data, only the public parameters of the mechanism.
 ///
 /// All noise multipliers are relative to the most one present record can contribute (the clipping threshold).
@@ -226,7 +229,14 @@ impl Event {
     pub fn validate(&self) -> Result<(), AccountingError> {
         match self {
             Event::Gaussian { noise_multiplier } | Event::Laplace { noise_multiplier } => {
-                positive("noise_multiplier", *noise_multiplier)
+                match *noise_multiplier > 0.0 && *noise_multiplier <= LARGEST_MULTIPLIER {
+                    true => Ok(()),
+                    false => Err(AccountingError::out_of_range(
+                        "noise_multiplier",
+                        noise_multiplier,
+                        "greater than 0, at most 1e15",
+                    )),
+                }
             }
             Event::RandomisedResponse { categories, epsilon } => {
                 if *categories < 2 {
@@ -259,14 +269,6 @@ impl Event {
             }
             Event::Claimed { .. } | Event::NonPrivate => Ok(()),
         }
-    }
-}
-
-fn positive(argument: &'static str, value: f64) -> Result<(), AccountingError> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(AccountingError::out_of_range(argument, value, "greater than 0"))
     }
 }
 

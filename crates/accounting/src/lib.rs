@@ -41,6 +41,6 @@ pub mod zcdp;
 pub use adjacency::Adjacency;
 pub use composition::{Composition, Mechanism, Release, Sampling, Step};
 pub use error::AccountingError;
-pub use event::{Assignment, Event};
+pub use event::{Assignment, Event, LARGEST_MULTIPLIER};
 pub use pricing::{Accountant, Price, Standing};
 pub use quote::{Quote, Quotes};

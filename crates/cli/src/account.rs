@@ -2,7 +2,7 @@
 
 use crate::CommandResult;
 use crate::plot::{self, Panel};
-use crate::run_arguments::{RunArguments, find_accountant, missing, read_events};
+use crate::run_arguments::{RunArguments, find_accountant, missing};
 use crate::words::in_words;
 use clap::Args;
 use muffle_accounting::attacker::{self, Attack};
@@ -20,7 +20,8 @@ const FALSE_POSITIVE_RATES: [f64; 3] = [0.001, 0.01, 0.1];
   muffle account --noise-multiplier 1.0 --sample-rate 0.01 --steps 10000 --delta 1e-5
   muffle account --noise-multiplier 1.1 --records 60000 --batch-size 256 --epochs 60 --delta 1e-5
   muffle account --noise-multiplier 6 --sample-rate 0.01 --epochs 400 --delta 1e-5 --sampling reshuffled
-  muffle account --events ledger.json --delta 1e-6 --adjacency replace_one --json")]
+  muffle account --events events.json --delta 1e-6 --adjacency replace_one --json
+  muffle account --events runs/mnist-...          what a run cost, by its certificate")]
 pub struct Account {
     #[command(flatten)]
     run: RunArguments,
@@ -40,9 +41,11 @@ pub struct Account {
 
 impl Account {
     /// Prices what the arguments describe and prints the answer.
-    pub fn run(self) -> CommandResult {
-        self.run.check()?;
-        let event = self.event()?;
+    pub fn run(mut self) -> CommandResult {
+        let event = match self.run.settle()? {
+            Some(event) => event,
+            None => self.event()?,
+        };
         let adjacency = self.run.adjacency();
         let quotes = self.price(&event, adjacency)?;
         let attacks = match quotes.best() {
@@ -61,9 +64,6 @@ impl Account {
     }
 
     fn event(&self) -> Result<Event, Box<dyn Error>> {
-        if let Some(path) = &self.run.events {
-            return read_events(path);
-        }
         let noise = self.run.noise_multiplier.ok_or_else(|| missing("--noise-multiplier (or --events)"))?;
         let rate = self.run.rate().ok_or_else(|| missing("--sample-rate (or --records and --batch-size)"))?;
         let steps = self.run.step_count(rate).ok_or_else(|| missing("--steps (or --epochs)"))?;
@@ -74,10 +74,10 @@ impl Account {
         if let Some(name) = &self.accountant {
             let accountant = find_accountant(name)?;
             let price =
-                accountant.epsilon(event, adjacency, self.run.delta).map_err(|e| refusal(e, adjacency))?;
+                accountant.epsilon(event, adjacency, self.run.delta()).map_err(|e| refusal(e, adjacency))?;
             return Ok(Quotes { quotes: vec![Quote { accountant, price }], refusals: Vec::new() });
         }
-        let mut quotes = Quotes::ask(event, adjacency, self.run.delta);
+        let mut quotes = Quotes::ask(event, adjacency, self.run.delta());
         if quotes.quotes.is_empty() {
             // Nobody can price it: say why, and under which adjacency.
             let (_, error) = quotes.refusals.swap_remove(0);
@@ -97,8 +97,7 @@ impl Account {
                 Some((quote.accountant.name().to_string(), json!(quote.price.note.as_ref()?)))
             })
             .collect();
-        let mut object =
-            json!({"adjacency": adjacency, "delta": self.run.delta, "epsilon": epsilon, "attacker": attacks});
+        let mut object = json!({"adjacency": adjacency, "delta": self.run.delta(), "epsilon": epsilon, "attacker": attacks});
         if !notes.is_empty() {
             object["notes"] = Value::Object(notes);
         }
@@ -107,7 +106,7 @@ impl Account {
 
     fn print(&self, event: &Event, adjacency: Adjacency, quotes: &Quotes, attacks: &[Attack]) {
         println!("{}", describe(event));
-        println!("adjacency {adjacency}, delta {}\n", self.run.delta);
+        println!("adjacency {adjacency}, delta {}\n", self.run.delta());
         println!("  {:<22} {:>12}", "accountant", "epsilon");
         let best = quotes.best();
         for Quote { accountant, price } in &quotes.quotes {
@@ -167,7 +166,7 @@ impl Account {
             panels.push(plot::epsilon_against_steps(&self.run, noise, rate, steps)?);
         }
         if let Ok((_, top)) = pld::delta(event, adjacency, 0.0) {
-            panels.push(plot::delta_against_epsilon(event, adjacency, self.run.delta.min(top))?);
+            panels.push(plot::delta_against_epsilon(event, adjacency, self.run.delta().min(top))?);
         }
         if panels.is_empty() {
             return Err("--plot: no accountant with a curve applies to this event".into());

@@ -15,7 +15,6 @@ use muffle::data::{Dataset, Search};
 use muffle::train::{Plan, recipes};
 use std::error::Error;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Measure privacy: attacks with lower bounds on epsilon, beside what is claimed and what is proved.
 ///
@@ -61,12 +60,12 @@ impl RecipeArguments {
     }
 }
 
-/// How an audit ends.
-pub type Outcome = Result<ExitCode, Box<dyn Error>>;
+/// How an audit ends: with its code.
+pub type Outcome = Result<u8, Box<dyn Error>>;
 
 /// A refuted claim ends with a code of its own.
-pub fn exit_code(verdict: Verdict) -> ExitCode {
-    ExitCode::from(u8::from(verdict == Verdict::Violated))
+pub fn exit_code(verdict: Verdict) -> u8 {
+    u8::from(verdict == Verdict::Violated)
 }
 
 /// An epsilon in a table.

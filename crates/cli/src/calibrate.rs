@@ -2,7 +2,7 @@
 
 use crate::CommandResult;
 use crate::plot;
-use crate::run_arguments::{RunArguments, find_accountant, missing, out_of_range, read_events};
+use crate::run_arguments::{RunArguments, find_accountant, missing, out_of_range};
 use clap::Args;
 use muffle_accounting::Event;
 use muffle_accounting::calibrate::{self, Target};
@@ -48,18 +48,18 @@ struct Found {
 
 impl Calibrate {
     /// Searches and prints the answer.
-    pub fn run(self) -> CommandResult {
+    pub fn run(mut self) -> CommandResult {
         if !(self.epsilon > 0.0 && self.epsilon.is_finite()) {
             return Err(out_of_range("--epsilon", self.epsilon, "greater than 0"));
         }
-        self.run.check()?;
+        let schedule = self.run.settle()?;
         let accountant = find_accountant(&self.accountant)?;
         let adjacency = self.run.adjacency();
-        let target = Target { epsilon: self.epsilon, delta: self.run.delta, adjacency };
-        let found = self.search(accountant, &target)?;
+        let target = Target { epsilon: self.epsilon, delta: self.run.delta(), adjacency };
+        let found = self.search(accountant, &target, schedule)?;
         if self.json {
             let mut object = json!({
-                "accountant": accountant.name(), "adjacency": adjacency, "delta": self.run.delta, "epsilon": found.epsilon,
+                "accountant": accountant.name(), "adjacency": adjacency, "delta": self.run.delta(), "epsilon": found.epsilon,
             });
             let whole = found.name == "steps";
             object[found.name] =
@@ -71,7 +71,7 @@ impl Calibrate {
                 "gives epsilon {:.4} (target {}) at delta {} by {}, adjacency {adjacency}.",
                 found.epsilon,
                 self.epsilon,
-                self.run.delta,
+                self.run.delta(),
                 accountant.name()
             );
             println!("{} assumes: {}", accountant.name(), accountant.assumption());
@@ -93,7 +93,7 @@ impl Calibrate {
                     panels.push(plot::epsilon_against_steps(&self.run, noise, rate, steps)?);
                 }
             }
-            panels.push(plot::delta_against_epsilon(&found.event, adjacency, self.run.delta)?);
+            panels.push(plot::delta_against_epsilon(&found.event, adjacency, self.run.delta())?);
             plot::write(path, &panels)?;
         }
         Ok(())
@@ -112,9 +112,9 @@ impl Calibrate {
         &self,
         accountant: &dyn muffle_accounting::Accountant,
         target: &Target,
+        schedule: Option<Event>,
     ) -> Result<Found, Box<dyn Error>> {
-        if let Some(path) = &self.run.events {
-            let schedule = read_events(path)?;
+        if let Some(schedule) = schedule {
             let found =
                 calibrate::noise_multiplier(accountant, target, |factor| schedule.with_noise_scaled(factor))?;
             let event = schedule.with_noise_scaled(found.value);

@@ -2,14 +2,16 @@
 
 use crate::experiment_display::Display;
 use crate::experiment_plots;
+use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::plot;
-use crate::train::{Outcome, cores, stop_on_interrupt};
+use crate::train::{Outcome, cores};
 use clap::Args;
 use muffle::atomic_file;
 use muffle::data::Search;
 use muffle::experiment::{self, Column, Experiment, Results};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 /// Where and how cells run.
 #[derive(Args)]
@@ -83,10 +85,10 @@ pub fn run(
         true => remarks(&results)?,
         false => Remarks::default(),
     };
+    let advice = format!("{finished} of {all} runs are finished; the same command goes on with the rest");
+    let interrupted = finished < all && stop.load(Ordering::Relaxed);
     if finished < all {
-        let advice =
-            format!("{finished} of {all} runs are finished; the same command goes on with the rest.");
-        remarks.paragraphs.insert(0, advice);
+        remarks.paragraphs.insert(0, format!("{advice}."));
         remarks.paragraphs.extend(failures.iter().map(|failure| format!("Failed: {failure}")));
     }
     remarks.paragraphs.extend(never_predicted(experiment, &results));
@@ -105,12 +107,16 @@ pub fn run(
     if finished > 0 {
         write("steps.svg", plot::draw(&experiment_plots::steps(experiment, &results, layout.panels)))?;
     }
+    if interrupted {
+        remarks.fields.extend([("interrupted".into(), true.into()), ("next".into(), advice.clone().into())]);
+    }
     if options.json {
         println!("{}", object(experiment, &results, fresh, options, remarks.fields));
     } else {
         println!("{}\n{paragraphs}\n\nresults in {}", results.markdown(), options.output.display());
     }
     match failures.len() {
+        _ if interrupted => Err(Interrupted::with_result(advice)),
         0 => Ok(()),
         count => Err(format!(
             "{count} of {all} runs failed, the first of them {}; all others are kept, and the same command tries these again",

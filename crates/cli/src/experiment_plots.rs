@@ -43,7 +43,7 @@ pub fn steps(experiment: &Experiment, results: &Results, panels: usize) -> Vec<P
     let axes = |part: &[GroupResult]| Panel {
         title: match panels {
             0 => format!("test {} on the way, mean", results.measure),
-            _ => group(&part[0]).levels[..panels].join(" "),
+            _ => experiment.values(group(&part[0]), &(0..panels).collect::<Vec<_>>()),
         },
         x_label: "steps".into(),
         y_label: results.measure.heading(),

@@ -1,5 +1,9 @@
 //! The commands of the `muffle` binary: parse, check, call, print.
 
+// First: its macros stand for those of the standard library in all others.
+#[macro_use]
+mod output;
+
 mod account;
 mod attack;
 mod audit;
@@ -11,9 +15,12 @@ mod data;
 mod destination;
 mod evaluate;
 mod evaluate_tables;
+mod events;
 mod experiment;
 mod experiment_display;
 mod experiment_plots;
+mod interrupt;
+mod message;
 mod methods;
 mod model_arguments;
 mod plot;
@@ -29,6 +36,9 @@ mod train;
 mod words;
 
 use clap::{Parser, Subcommand};
+use interrupt::{INTERRUPTED, Interrupted};
+use message::printable;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// What a command reports when it cannot do what was asked: one message that names the place and the remedy.
@@ -61,18 +71,41 @@ enum Command {
     Train(train::Arguments),
 }
 
-/// Bad input ends with this code, as bad arguments do in clap.
+/// Bad input ends with this code, as bad arguments do in clap; so does what the system or the records do not allow.
 const BAD_INPUT: u8 = 2;
+
+/// What a command ends with whose reader went away: that of a process that a closed pipe ended.
+const CLOSED_PIPE: u8 = 141;
 
 /// Runs the command that the arguments of this process ask for.
 pub fn main() -> ExitCode {
-    let result: CommandResult = match Arguments::parse().command {
+    let code = match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) if error.is::<Interrupted>() => {
+            eprintln!("{}", printable(&error.to_string()));
+            INTERRUPTED
+        }
+        Err(error) => {
+            eprintln!("error: {}", printable(&error.to_string()));
+            BAD_INPUT
+        }
+    };
+    ExitCode::from(match output::lost() {
+        Some(error) if code == 0 && error.kind() == ErrorKind::BrokenPipe => CLOSED_PIPE,
+        Some(error) if code == 0 => {
+            eprintln!("error: standard output: {error}");
+            BAD_INPUT
+        }
+        _ => code,
+    })
+}
+
+/// Does what is asked, and says with which code to end.
+fn run(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
+    match command {
         Command::Account(command) => command.run(),
         Command::Attack(arguments) => attack::run(&arguments),
-        Command::Audit(arguments) => match audit::run(&arguments) {
-            Ok(code) => return code,
-            Err(error) => Err(error),
-        },
+        Command::Audit(arguments) => return audit::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Calibrate(command) => command.run(),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -85,12 +118,6 @@ pub fn main() -> ExitCode {
         Command::Study(arguments) => study::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(BAD_INPUT)
-        }
     }
+    .map(|()| 0)
 }

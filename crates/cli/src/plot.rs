@@ -61,7 +61,8 @@ pub fn epsilon_against_steps(
         for place in 0..points {
             let share = f64::from(place) / f64::from(points - 1);
             let count = (steps as f64).powf(share).round().max(1.0) as u64;
-            if let Ok(price) = accountant.epsilon(&run.event(noise, rate, count), run.adjacency(), run.delta)
+            if let Ok(price) =
+                accountant.epsilon(&run.event(noise, rate, count), run.adjacency(), run.delta())
             {
                 line.points.push((count as f64, price.epsilon));
             }
@@ -71,7 +72,7 @@ pub fn epsilon_against_steps(
         }
     }
     Ok(Panel {
-        title: format!("epsilon at delta {}", run.delta),
+        title: format!("epsilon at delta {}", run.delta()),
         x_label: "steps".into(),
         y_label: "epsilon".into(),
         x_logarithmic: true,

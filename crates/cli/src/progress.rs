@@ -32,7 +32,8 @@ impl Display {
             Form::Quiet
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(plan.steps), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{bar:24} step {pos}/{len}  {msg}");
+            // What does not fit is cut off at the end.
+            let style = ProgressStyle::with_template("{bar:6} {pos}/{len} {wide_msg}");
             Form::Bar(bar.with_style(style.expect("the template is well formed")))
         } else {
             Form::Lines
@@ -75,21 +76,22 @@ impl Display {
     }
 
     fn message(&self, progress: &Progress, first: u64) -> String {
-        let test = progress
-            .measured
-            .as_ref()
-            .map(Evaluation::of)
-            .map_or(String::new(), |test| format!("test {} (loss {:.3})  ", test.in_words(), test.loss));
         let done = (progress.step - first).max(1) as f64;
         let left = self.begun.elapsed().as_secs_f64() / done * (progress.steps - progress.step) as f64;
-        let epsilon = if self.seeded { "epsilon, if the seed is secret," } else { "epsilon" };
-        format!(
-            "{test}{epsilon} {}  {:.0} records/s  {} left",
-            in_words(progress.epsilon),
-            progress.examples_per_s,
-            duration(left)
-        )
+        message(progress, left, self.seeded)
     }
+}
+
+/// What is known of a run on its way, in the order of importance: a narrow terminal shows the beginning.
+fn message(progress: &Progress, seconds_left: f64, seeded: bool) -> String {
+    let condition = if seeded { " (secret seed)" } else { "" };
+    let mut parts = vec![format!("epsilon{condition} {}", in_words(progress.epsilon))];
+    let test = progress.measured.as_ref().map(Evaluation::of);
+    parts.extend(test.as_ref().map(|test| format!("test {}", test.in_words())));
+    parts.push(format!("{} left", duration(seconds_left)));
+    parts.extend(test.as_ref().map(|test| format!("loss {:.3}", test.loss)));
+    parts.push(format!("{:.0} records/s", progress.examples_per_s));
+    parts.join("  ")
 }
 
 fn object(progress: &Progress, seeded: bool) -> serde_json::Value {
@@ -119,4 +121,30 @@ pub fn plan_text(plan: &Plan) -> String {
         plan.sample_rate,
         plan.noise_multiplier,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muffle::run::Measurements;
+
+    /// A terminal of sixty columns shows the place, the price, the accuracy and the time left.
+    #[test]
+    fn what_matters_fits_into_sixty_columns() {
+        let evaluation = Evaluation { accuracy: Some(0.9812), loss: 0.1, ..Evaluation::default() };
+        let progress = Progress {
+            step: 12_345,
+            steps: 60_000,
+            epsilon: 2.99961,
+            measured: Some(Measurements::default().with("test", evaluation)),
+            examples_per_s: 123_456.0,
+            evaluated: true,
+        };
+        let line =
+            format!("###### {}/{} {}", progress.step, progress.steps, message(&progress, 754.0, false));
+        let shown: String = line.chars().take(60).collect();
+        assert!(shown.contains("12345/60000 epsilon 2.9997  test 98.12 %  13 min left"), "{line}");
+        let seeded = message(&progress, 754.0, true);
+        assert!(seeded.starts_with("epsilon (secret seed) 2.9997  test 98.12 %"), "{seeded}");
+    }
 }

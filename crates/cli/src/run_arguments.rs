@@ -1,10 +1,11 @@
 //! Arguments that say what ran, shared by `account` and `calibrate`.
 
+use crate::events::Spent;
+use crate::words::delta_warning;
 use clap::{Args, ValueEnum};
-use muffle_accounting::{Accountant, Adjacency, Assignment, Event, accountant};
+use muffle_accounting::{Accountant, Adjacency, Assignment, Event, LARGEST_MULTIPLIER, accountant};
 use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How batches are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,8 +52,9 @@ pub struct RunArguments {
     pub epochs: Option<f64>,
 
     /// Probability with which the guarantee may fail; well below one over the number of records.
+    /// A certificate or a run brings its own.
     #[arg(long, value_name = "DELTA", allow_hyphen_values = true)]
-    pub delta: f64,
+    delta: Option<f64>,
 
     /// How batches are drawn.
     #[arg(long, value_enum, default_value_t = SamplingChoice::Poisson)]
@@ -63,8 +65,8 @@ pub struct RunArguments {
     #[arg(long, value_name = "RELATION")]
     pub adjacency: Option<Adjacency>,
 
-    /// Read what ran from a JSON file of events instead.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["noise_multiplier", "sample_rate", "records", "batch_size", "steps", "epochs", "sampling"])]
+    /// Read what ran instead: from a JSON file of events, a ledger.jsonl, a privacy.json, or the folder of a run.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["noise_multiplier", "sample_rate", "records", "batch_size", "steps", "epochs", "sampling"])]
     pub events: Option<PathBuf>,
 }
 
@@ -80,14 +82,38 @@ impl RunArguments {
         })
     }
 
-    /// Checks every argument that was given against its range.
-    pub fn check(&self) -> Result<(), Box<dyn Error>> {
-        let open_unit = |value: f64| value > 0.0 && value < 1.0;
-        if !open_unit(self.delta) {
-            return Err(out_of_range("--delta", self.delta, "(0, 1)"));
+    /// What ran by `--events`, whose certificate also says which delta and adjacency are meant unless the arguments do. Checks every
+    /// argument against its range.
+    pub fn settle(&mut self) -> Result<Option<Event>, Box<dyn Error>> {
+        let spent = self.events.as_deref().map(Spent::read).transpose()?;
+        if let Some(spent) = &spent {
+            self.delta = self.delta.or(spent.delta);
+            self.adjacency = self.adjacency.or(spent.adjacency);
         }
-        if let Some(noise) = self.noise_multiplier.filter(|noise| !(*noise > 0.0 && noise.is_finite())) {
-            return Err(out_of_range("--noise-multiplier", noise, "greater than 0"));
+        self.check()?;
+        if let Some(warning) = self.records.and_then(|records| delta_warning(self.delta(), records)) {
+            eprintln!("warning: {warning}");
+        }
+        Ok(spent.map(|spent| spent.event))
+    }
+
+    /// The probability with which the guarantee may fail.
+    ///
+    /// # Panics
+    /// Before it is settled.
+    pub fn delta(&self) -> f64 {
+        self.delta.expect("it is settled")
+    }
+
+    fn check(&self) -> Result<(), Box<dyn Error>> {
+        let delta = self.delta.ok_or_else(|| missing("--delta"))?;
+        if !(delta > 0.0 && delta < 1.0) {
+            return Err(out_of_range("--delta", delta, "(0, 1)"));
+        }
+        if let Some(noise) = self.noise_multiplier.filter(|noise| Event::gaussian(*noise).validate().is_err())
+        {
+            let allowed = format!("greater than 0, at most {LARGEST_MULTIPLIER:e}");
+            return Err(out_of_range("--noise-multiplier", noise, &allowed));
         }
         if let Some(rate) = self.sample_rate.filter(|rate| !(*rate > 0.0 && *rate <= 1.0)) {
             return Err(out_of_range("--sample-rate", rate, "(0, 1]"));
@@ -157,15 +183,6 @@ pub fn out_of_range(argument: &str, value: impl std::fmt::Display, allowed: &str
 /// An error about an argument that is missing.
 pub fn missing(argument: &str) -> Box<dyn Error> {
     format!("{argument} is missing").into()
-}
-
-/// Reads an event from a JSON file.
-pub fn read_events(path: &Path) -> Result<Event, Box<dyn Error>> {
-    let text = fs::read_to_string(path).map_err(|error| format!("--events {}: {error}", path.display()))?;
-    let event: Event =
-        serde_json::from_str(&text).map_err(|error| format!("--events {}: {error}", path.display()))?;
-    event.validate().map_err(|error| format!("--events {}: {error}", path.display()))?;
-    Ok(event)
 }
 
 /// The accountant of that name, or an error that lists all names.

@@ -1,15 +1,16 @@
 //! `muffle search`: a network that learns well under clipping and noise, found privately.
 
 use crate::CommandResult;
-use crate::train::{cores, stop_on_interrupt};
+use crate::interrupt::{Interrupted, stop_on_interrupt};
+use crate::train::cores;
 use crate::words::figure_in_words;
 use clap::Args;
 use muffle::data::Search;
-use muffle::run::REPRODUCIBLE;
-use muffle::search::{Candidate, Settings, search};
+use muffle::run::{REPRODUCIBLE, Status};
+use muffle::search::{Candidate, Found, Settings, search};
 use muffle::train::recipes;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Search for a network of cells (DPNAS) under a budget: a model file, and a certificate of what the search cost.
 ///
@@ -87,8 +88,18 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         }
     };
     let found = search(&arguments.output, &recipe, &settings, &dataset, &stop, &mut show)?;
-    let (certificate, model) = (&found.certificate, arguments.output.join("model.toml"));
-    if arguments.json {
+    print(&found, &arguments.output.join("model.toml"), arguments.json);
+    match found.certificate.status {
+        Status::Interrupted => Err(Interrupted::with_result(
+            "the best of the candidates that were tried is kept, and all are paid for",
+        )),
+        Status::Finished | Status::Diverged => Ok(()),
+    }
+}
+
+fn print(found: &Found, model: &Path, json: bool) {
+    let certificate = &found.certificate;
+    if json {
         println!(
             "{}",
             json!({
@@ -96,9 +107,10 @@ pub fn run(arguments: &Arguments) -> CommandResult {
                 "epsilon_if_seed_is_secret": certificate.epsilon_if_seed_is_secret(),
                 "delta": certificate.delta, "adjacency": certificate.adjacency, "steps": certificate.steps,
                 "accountant": certificate.proved.accountant, "reproducible": certificate.reproducible,
+                "interrupted": certificate.status == Status::Interrupted,
             })
         );
-        return Ok(());
+        return;
     }
     println!("accuracy  {:.2} % of the records held out (noisy)", 100.0 * found.accuracy);
     println!(
@@ -112,5 +124,4 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     if certificate.reproducible {
         println!("{REPRODUCIBLE}");
     }
-    Ok(())
 }

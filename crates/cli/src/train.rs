@@ -1,8 +1,9 @@
 //! `muffle train`: from records to a model with a defended epsilon.
 
 use crate::CommandResult;
+use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::progress::{Display, plan_text};
-use crate::words::{duration, figure_in_words, in_words};
+use crate::words::{delta_warning, duration, figure_in_words, in_words};
 use clap::Args;
 use muffle::data::{Dataset, Search};
 use muffle::methods::{self, Mode};
@@ -15,8 +16,6 @@ use muffle_accounting::Quotes;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Train a private model: from records to weights, an accuracy, and an epsilon with its certificate.
 ///
@@ -86,21 +85,24 @@ pub type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     let search = Search::new(arguments.data_dir.as_deref());
-    let stop = stop_on_interrupt()?;
     if let Some(path) = &arguments.resume {
         let folder = RunFolder::open(path)?;
         let recipe = Recipe::read(path, &arguments.thread_setting())?;
         let (plan, dataset) = prepare(recipe, &search.near(path))?;
+        let stop = stop_on_interrupt()?;
         let mut display = Display::new(&plan, arguments.json, arguments.quiet);
         let summary = resume(&folder, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
         display.finish();
-        report(path, &plan, &summary, arguments.json);
-        return Ok(());
+        return end(path, &plan, &summary, arguments.json);
     }
     let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings()?)?;
     recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
     let (plan, dataset) = prepare(recipe, &search_for(&arguments.recipe, &search))?;
-    warn_of_delta(&plan);
+    let run = &plan.recipe.run;
+    let records = run.records.filter(|_| run.private);
+    if let Some(warning) = records.and_then(|records| delta_warning(run.delta, records)) {
+        eprintln!("warning: {warning}");
+    }
     warn_of_records(&plan, dataset.train().split().len());
     if plan.recipe.training.mode == Mode::AsPublished {
         eprintln!("as published, not proved: {}", plan.method.breaks);
@@ -109,11 +111,45 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return dry_run(&plan, arguments.json);
     }
     let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
+    let stop = stop_on_interrupt()?;
     let mut display = Display::new(&plan, arguments.json, arguments.quiet);
     let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
     display.finish();
-    report(&path, &plan, &summary, arguments.json);
-    Ok(())
+    end(&path, &plan, &summary, arguments.json)
+}
+
+/// Reports how a run ended, and fails if it did not come to its end.
+fn end(path: &Path, plan: &Plan, summary: &Summary, json: bool) -> CommandResult {
+    report(path, plan, summary, json);
+    match summary.certificate.status {
+        Status::Finished => Ok(()),
+        // The result in JSON says so already.
+        status => Err(unfinished(path, status, false)),
+    }
+}
+
+/// What to say of a run that did not come to its end; `json` if nothing else says so.
+pub fn unfinished(path: &Path, status: Status, json: bool) -> Box<dyn Error> {
+    match status {
+        Status::Diverged => muffle::Error::Diverged { folder: path.to_path_buf() }.into(),
+        Status::Finished | Status::Interrupted => Interrupted::without_result(next(path, status), json),
+    }
+}
+
+/// What to do after a run.
+fn next(path: &Path, status: Status) -> String {
+    let path = path.display();
+    match status {
+        Status::Finished => {
+            format!(
+                "`muffle evaluate {path}`, `muffle predict {path}`; what it cost is in {path}/privacy.json"
+            )
+        }
+        Status::Interrupted => format!("continue with `muffle train --resume {path}`"),
+        Status::Diverged => {
+            "start another run with a lower learning_rate, or a lower clip threshold".to_string()
+        }
+    }
 }
 
 impl Arguments {
@@ -183,19 +219,6 @@ pub fn free_folder(recipe: &str) -> PathBuf {
     (1..).map(candidate).find(|path| !path.exists()).expect("some number is free")
 }
 
-/// The first interrupt ends the run in good order; a second one ends the process.
-pub fn stop_on_interrupt() -> Outcome<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        eprintln!("\nstopping where nothing is lost; once more to stop at once");
-    })?;
-    Ok(stop)
-}
-
 /// What the certificate of a finished run will say: an epsilon that is proved, or that is if the seed is secret.
 fn planned_epsilon(plan: &Plan) -> Outcome<[Option<f64>; 2]> {
     let epsilon = match plan.budget() {
@@ -207,19 +230,6 @@ fn planned_epsilon(plan: &Plan) -> Outcome<[Option<f64>; 2]> {
     };
     let seeded = plan.recipe.run.seed.is_some();
     Ok([epsilon.filter(|_| !seeded), epsilon.filter(|_| seeded)])
-}
-
-/// A guarantee that may fail with this probability for each of so many records is none for one of them.
-fn warn_of_delta(plan: &Plan) {
-    let (run, records) = (&plan.recipe.run, plan.recipe.run.records.unwrap_or_default());
-    if run.private && run.delta * records as f64 >= 1.0 {
-        eprintln!(
-            "warning: delta = {} is not below one over the {records} records: publishing one of them at random would be as \
-             private; set delta below {:e}",
-            run.delta,
-            1.0 / records as f64
-        );
-    }
 }
 
 /// The public figure sets the sample rate and the divisor of every step: far from the truth it wastes noise or steps. The true number
@@ -321,7 +331,9 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
             "measured_epsilon": certificate.measured, "delta": certificate.delta,
             "method": certificate.method, "mode": certificate.mode,
             "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
-            "steps": summary.steps, "finished": finished, "examples_per_s": summary.examples_per_s,
+            "steps": summary.steps, "finished": finished,
+            "interrupted": certificate.status == Status::Interrupted,
+            "diverged": certificate.status == Status::Diverged, "next": next(path, certificate.status), "examples_per_s": summary.examples_per_s,
             "seconds": summary.seconds, "run_dir": path, "reproducible": certificate.reproducible,
             "threshold": summary.measured.get::<f64>("threshold"),
         });
@@ -361,7 +373,7 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
     if certificate.reproducible {
         println!("{REPRODUCIBLE}");
     }
-    if !finished {
-        println!("interrupted: continue with `muffle train --resume {}`", path.display());
+    if finished {
+        println!("next           {}", next(path, certificate.status));
     }
 }

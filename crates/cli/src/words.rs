@@ -15,6 +15,18 @@ pub fn figure_in_words(proved: Option<f64>, if_seed_is_secret: Option<f64>, clai
     }
 }
 
+/// What to say of a delta that is too large for so many records: a guarantee that may fail with this probability for each of them is
+/// none for one.
+pub fn delta_warning(delta: f64, records: u64) -> Option<String> {
+    let limit = 1.0 / records as f64;
+    (delta >= limit).then(|| {
+        format!(
+            "delta = {delta} is not below one over the {records} records: publishing one of them at random would be as \
+             private; set delta below {limit:e}"
+        )
+    })
+}
+
 /// A time in words.
 pub fn duration(seconds: f64) -> String {
     match seconds {

@@ -1,5 +1,7 @@
 //! The commands `account` and `calibrate`, as a user meets them.
 
+mod common;
+
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -40,6 +42,63 @@ fn refused(arguments: &str, parts: &[&str]) {
 }
 
 const RUN: &str = "account --noise-multiplier 1.0 --sample-rate 0.01 --steps 10000 --delta 1e-5";
+
+/// Whatever says what was spent gives the same price; a certificate brings its delta and adjacency.
+#[test]
+fn the_folder_of_a_run_its_certificate_and_its_ledger_have_one_price() {
+    let project = common::Project::new();
+    let trained =
+        project.muffle(&["train", "small.toml", "--quiet", "--set", "delta=1e-4", "--output", "run"]);
+    assert!(trained.status.success(), "{trained:?}");
+    let price = |more: &[&str]| {
+        let output = project.muffle(&[&["account", "--json", "--events"], more].concat());
+        assert!(output.status.success(), "{output:?}");
+        common::last_json(&output)
+    };
+    let certificate = common::read_json(&project.path("run/privacy.json"));
+    let of_run = price(&["run"]);
+    assert_eq!(of_run["epsilon"]["pld"], certificate["proved"]["epsilon"]);
+    assert_eq!((&of_run["delta"], &of_run["adjacency"]), (&certificate["delta"], &certificate["adjacency"]));
+    assert_eq!(price(&["run/privacy.json"]), of_run);
+    std::fs::copy(project.path("run/ledger.jsonl"), project.path("copy.jsonl")).unwrap();
+    std::fs::write(project.path("events.json"), certificate["events"].to_string()).unwrap();
+    for file in ["run/ledger.jsonl", "copy.jsonl", "events.json"] {
+        assert_eq!(price(&[file, "--delta", "1e-4"]), of_run, "{file}");
+        let without = project.muffle(&["account", "--events", file]);
+        assert!(String::from_utf8_lossy(&without.stderr).contains("--delta is missing"), "{without:?}");
+    }
+    assert!(
+        price(&["run", "--delta", "1e-6"])["epsilon"]["pld"].as_f64() > of_run["epsilon"]["pld"].as_f64()
+    );
+    // A charge that no certificate knows of.
+    let ledger = project.path("run/ledger.jsonl");
+    std::fs::remove_file(project.path("run/privacy.json")).unwrap();
+    assert_eq!(price(&["run", "--delta", "1e-4"]), of_run);
+    let text = std::fs::read_to_string(&ledger).unwrap();
+    std::fs::write(&ledger, text.replacen("gaussian", "laplace", 1)).unwrap();
+    let changed = project.muffle(&["account", "--events", "run", "--delta", "1e-4"]);
+    assert_eq!(changed.status.code(), Some(2), "{changed:?}");
+}
+
+#[test]
+fn absurd_noise_is_refused_and_a_large_delta_warned_of() {
+    for command in ["account --steps 10 --sample-rate 0.1", "calibrate --epsilon 1 --sample-rate 0.1"] {
+        for noise in ["0", "-1", "nan", "inf", "1e16", "1e40", "1e300"] {
+            refused(&format!("{command} --delta 1e-5 --noise-multiplier {noise}"), &["--noise-multiplier"]);
+        }
+    }
+    let event = file("absurd.json", r#"{"kind":"gaussian","noise_multiplier":1e40}"#);
+    refused(
+        &format!("account --events {} --delta 1e-5", event.display()),
+        &["noise_multiplier", "at most 1e15"],
+    );
+    let warned = |delta: &str| {
+        let run = "account --noise-multiplier 1 --records 1000 --batch-size 10 --steps 10 --delta";
+        String::from_utf8_lossy(&muffle(&format!("{run} {delta}")).stderr)
+            .contains("not below one over the 1000 records")
+    };
+    assert!(warned("1e-3") && !warned("9e-4"));
+}
 
 #[test]
 fn account_as_json() {

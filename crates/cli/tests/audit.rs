@@ -134,6 +134,12 @@ fn canaries_of_a_run_are_measured() {
         (report["guesses"].as_u64(), report["verdict"].as_str()),
         (Some(40), Some("no_contradiction_found"))
     );
+    // The seed lies in the folder, so nothing is proved.
+    assert!(report["proved"].is_null(), "{report}");
+    assert_eq!(
+        report["epsilon_if_seed_is_secret"],
+        read_json(&project.path("audited/privacy.json"))["proved_if_seed_is_secret"]["epsilon"]
+    );
 
     // Without privacy there is nothing to contradict; what is measured stands there all the same.
     let plain = ["audit", "run", "small.toml", "--canaries", "200", "--set", "private=false", "--output"];

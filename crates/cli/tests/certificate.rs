@@ -171,7 +171,7 @@ fn an_interrupted_run_costs_what_was_planned() {
     }
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
     let certificate = read_json(&project.path("stopped/privacy.json"));
     assert_eq!(certificate["status"], "interrupted");
     let proved = certificate["proved"]["epsilon"].as_f64().unwrap();

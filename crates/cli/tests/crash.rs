@@ -140,9 +140,9 @@ fn an_interrupt_saves_and_says_how_to_go_on() {
     }
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("muffle train --resume stopped"), "{text}");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("interrupted: continue with `muffle train --resume stopped`"), "{text}");
     assert_eq!(read_json(&project.path("stopped/privacy.json"))["status"], "interrupted");
     assert!(!project.path("stopped/model.safetensors").exists());
     assert!(project.muffle(&["train", "--quiet", "--resume", "stopped"]).status.success());

@@ -21,6 +21,8 @@ fn a_run_leaves_a_model_a_certificate_and_everything_between() {
     assert_eq!(result["steps"], 300);
     assert_eq!(result["run_dir"], "run");
     assert!(result["warning"].as_str().unwrap().contains("whoever knows the seed"));
+    assert!(result["next"].as_str().unwrap().contains("`muffle evaluate run`"), "{result}");
+    assert_eq!((&result["interrupted"], &result["diverged"]), (&false.into(), &false.into()));
     for file in ["recipe.toml", "ledger.jsonl", "metrics.jsonl", "model.safetensors", "privacy.json"] {
         assert!(project.path("run").join(file).is_file(), "{file}");
     }
@@ -271,4 +273,50 @@ fn bad_input_is_refused_with_a_remedy() {
         assert!(error.contains(part), "{arguments:?}: {error}");
     }
     assert!(!project.path("runs").exists(), "nothing is left of a run that never began");
+}
+
+/// Weights that are no numbers any more end a run: it is paid for as planned, leaves no model, and is not taken up again.
+#[test]
+fn a_run_that_diverges_stops_and_keeps_its_certificate() {
+    let project = Project::new();
+    let wild = ["--set", "learning_rate=1e30", "--set", "clip.threshold=1e10", "--set", "steps=100000"];
+    let output =
+        project.muffle(&[&["train", "small.toml", "--json", "--output", "wild"], &wild[..]].concat());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("wild diverged") && error.contains("a lower learning_rate"), "{error}");
+    let result = last_json(&output);
+    assert_eq!((&result["diverged"], &result["finished"]), (&true.into(), &false.into()));
+    assert!(result["steps"].as_u64().unwrap() < 100_000 && result["test_loss"].is_null(), "{result}");
+    assert!(!project.path("wild/model.safetensors").exists());
+    let certificate = read_json(&project.path("wild/privacy.json"));
+    assert_eq!(certificate["status"], "diverged");
+    // Where it ended follows from what it released: the price is that of the plan.
+    let plan =
+        last_json(&project.muffle(&[&["train", "small.toml", "--json", "--dry-run"], &wild[..]].concat()));
+    assert_eq!(certificate["proved"]["epsilon"], plan["epsilon"]);
+    assert!(certificate.get("proved_if_stopped_without_looking").is_none(), "{certificate}");
+    let ledger = fs::read(project.path("wild/ledger.jsonl")).unwrap();
+    let again = project.muffle(&["train", "--resume", "wild"]);
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    assert_eq!(fs::read(project.path("wild/ledger.jsonl")).unwrap(), ledger, "nothing more was spent");
+}
+
+#[test]
+fn monstrous_networks_are_refused_with_the_limit() {
+    let project = Project::new();
+    let layers = |layer: &str, count: usize| format!("{{ layers = [{}] }}", vec![layer; count].join(", "));
+    let recipe = fs::read_to_string(project.path("small.toml")).unwrap();
+    let usual = recipe.lines().find(|line| line.trim().starts_with("model")).unwrap();
+    for (model, part) in [
+        (layers("{ type = \"tanh\" }", 20_000), "more than 10000 layers"),
+        (layers("{ type = \"dense\", features = 60000 }", 2), "more than 268435456 values"),
+        (layers("{ type = \"dense\", features = 9999999999 }", 1), "9999999999"),
+    ] {
+        fs::write(project.path("large.toml"), recipe.replace(usual, &format!("model = {model}"))).unwrap();
+        let output = project.muffle(&["train", "large.toml", "--dry-run"]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(part), "{error}");
+    }
 }

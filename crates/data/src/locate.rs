@@ -203,7 +203,7 @@ fn members(path: &Path, archive: &Archive, files: &[Official]) -> Result<Vec<Con
     let name = path.display().to_string();
     let compressed = open::contents(
         &name,
-        std::fs::File::open(path).map_err(|error| DataError::system(path, error))?,
+        muffle_nn::regular_file::open(path).map_err(|error| DataError::system(path, error))?,
         archive.bytes,
     )?;
     if files.iter().any(|file| file.md5.is_none()) {

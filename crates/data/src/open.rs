@@ -4,13 +4,13 @@ use super::error::{DataError, Result};
 use super::limits;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
-use std::fs::File;
+use muffle_nn::regular_file;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// Reads a file as a stream: `.gz` and `.xz` are decompressed.
 pub fn stream(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let file = File::open(path).map_err(|error| DataError::system(path, error))?;
+    let file = regular_file::open(path).map_err(|error| DataError::system(path, error))?;
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match path.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => Box::new(MultiGzDecoder::new(file)),

@@ -46,6 +46,16 @@ pub enum Error {
         /// Where it is.
         folder: PathBuf,
     },
+    /// A run whose model is lost.
+    #[error(
+        "the run in {folder} diverged: its weights or its test loss are no finite numbers any more. Start another one with a \
+         lower learning_rate, or a lower clip threshold; what this one was to spend is in its certificate, and is spent",
+        folder = folder.display()
+    )]
+    Diverged {
+        /// Where it is.
+        folder: PathBuf,
+    },
     /// The data.
     #[error(transparent)]
     Data(#[from] DataError),

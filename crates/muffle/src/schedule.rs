@@ -104,7 +104,11 @@ impl Schedule {
 
 /// A number, or one that changes in a way fixed in advance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a number, or a schedule such as { kind = \"exponential\", initial = 1, rate = 0.01 } with all its \
+                 numbers (docs/training.md)"
+)]
 pub enum Scheduled {
     /// Always the same.
     Number(f64),

@@ -138,8 +138,10 @@ impl<'a> Training<'a> {
             }
             false => start(folder, &plan, self.dataset, stop, observe)?,
         };
-        if summary.certificate.status == Status::Interrupted {
-            return Err(Error::Interrupted { folder: folder.to_path_buf() });
+        match summary.certificate.status {
+            Status::Finished => {}
+            Status::Interrupted => return Err(Error::Interrupted { folder: folder.to_path_buf() }),
+            Status::Diverged => return Err(Error::Diverged { folder: folder.to_path_buf() }),
         }
         let Trained { network, parameters, .. } = Trained::open(folder)?;
         Ok(Model { network, parameters, certificate: summary.certificate, measured: summary.measured })

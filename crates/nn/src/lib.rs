@@ -25,6 +25,7 @@ pub mod network;
 pub mod pattern;
 mod plan;
 mod quanta;
+pub mod regular_file;
 pub mod relevance;
 pub mod running_statistics;
 pub mod shape;

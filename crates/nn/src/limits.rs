@@ -7,8 +7,11 @@ pub const EDGE: usize = 1 << 26;
 /// Most values of one example on all edges of a network (1 GiB).
 pub const EDGES: usize = 1 << 28;
 
-/// Most values in all tensors of a network (4 GiB).
-pub const PARAMETERS: usize = 1 << 30;
+/// Most values in all tensors of a network (1 GiB); training holds several times that.
+pub const PARAMETERS: usize = 1 << 28;
+
+/// Most layers, activations and joints of a network.
+pub const NODES: usize = 10_000;
 
 /// Largest number in the options of a layer: products of two are still safe to compute.
 pub const OPTION: usize = 1 << 31;

@@ -311,6 +311,12 @@ impl Network {
                  {values} values"
             )));
         }
+        if self.nodes.len() == limits::NODES {
+            return Err(Error::Description(format!(
+                "the network is too large: at `{name}` it has more than {} layers",
+                limits::NODES
+            )));
+        }
         let output = self.edges.len();
         self.edges.push(shape);
         let (parameters, tensors) = self.add_tensors(name, &operation)?;

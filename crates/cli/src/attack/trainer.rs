@@ -1,7 +1,8 @@
 //! Training many models for an attack: on how many cores, from which seed, with a bar that shows how far it is.
 
 use crate::bar::bar;
-use crate::train::{Outcome, cores, stop_on_interrupt};
+use crate::interrupt::{Interrupted, stop_on_interrupt};
+use crate::train::{Outcome, cores};
 use clap::Args;
 use muffle::Result;
 use muffle::attack::Trainings;
@@ -32,14 +33,14 @@ impl Options {
 /// Trains models until it is interrupted.
 pub struct Trainer<'a> {
     options: &'a Options,
-    quiet: bool,
+    json: bool,
     stop: Arc<AtomicBool>,
 }
 
 impl<'a> Trainer<'a> {
     /// Takes over the interrupt key; `json` hides the bar.
     pub fn new(options: &'a Options, json: bool) -> Outcome<Trainer<'a>> {
-        Ok(Trainer { options, quiet: options.quiet || json, stop: stop_on_interrupt()? })
+        Ok(Trainer { options, json, stop: stop_on_interrupt()? })
     }
 
     /// Does work that trains models in so many steps, and fails if it was interrupted.
@@ -49,7 +50,7 @@ impl<'a> Trainer<'a> {
         steps: u64,
         work: impl FnOnce(&Trainings) -> Result<Option<T>>,
     ) -> Outcome<T> {
-        let bar = bar(models, steps, self.quiet);
+        let bar = bar(models, steps, self.options.quiet || self.json);
         let after_step = || bar.inc(1);
         let found = work(&Trainings {
             workers: self.options.threads(),
@@ -58,6 +59,7 @@ impl<'a> Trainer<'a> {
             after_step: &after_step,
         });
         bar.finish_and_clear();
-        found?.ok_or_else(|| format!("stopped before all {models} were trained; nothing was measured").into())
+        let advice = || format!("stopped before all {models} were trained; nothing was measured, begin anew");
+        found?.ok_or_else(|| Interrupted::without_result(advice(), self.json))
     }
 }

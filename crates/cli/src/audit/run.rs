@@ -3,9 +3,10 @@
 use super::plots::run_panels;
 use super::runs;
 use super::{Outcome, RecipeArguments, exit_code, shown};
+use crate::interrupt::stop_on_interrupt;
 use crate::plot;
 use crate::progress::Display;
-use crate::train::{free_folder, stop_on_interrupt};
+use crate::train::{free_folder, unfinished};
 use clap::Args;
 use muffle::audit::Verdict;
 use muffle::train::canaries::{Canaries, usual_choice};
@@ -73,9 +74,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
     display.finish();
     let certificate = &summary.certificate;
-    let audit = certificate.audit.ok_or_else(|| {
-        format!("the run was interrupted; continue it with `muffle train --resume {}`", path.display())
-    })?;
+    let Some(audit) = certificate.audit else {
+        return Err(unfinished(&path, certificate.status, arguments.json));
+    };
     if let Some(file) = &arguments.plot {
         let choice = plan.recipe.training.audit.ok_or("the plan has no canaries")?;
         let trained = Trained::open(&path)?;
@@ -86,15 +87,16 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Canaries::plant(&dataset, choice, records)?.losses(&mut evaluator, &trained.parameters)?;
         plot::write(file, &run_panels(&plan, &losses)?)?;
     }
-    // The audit's seed is secret to its attacker.
-    let proved = certificate.conditional_epsilon();
-    let verdict = Verdict::of(certificate.claimed, proved, audit.epsilon);
+    // The audit's seed is secret to its attacker, and lies in the folder of the run: the figure holds for the one only.
+    let (proved, if_secret) = (certificate.proved.epsilon, certificate.epsilon_if_seed_is_secret());
+    let verdict = Verdict::of(certificate.claimed, certificate.conditional_epsilon(), audit.epsilon);
     if arguments.json {
         println!(
             "{}",
             json!({
                 "verdict": verdict, "method": certificate.method, "mode": certificate.mode,
-                "claimed": certificate.claimed, "proved": proved, "measured": audit.epsilon,
+                "claimed": certificate.claimed, "proved": proved, "epsilon_if_seed_is_secret": if_secret,
+                "measured": audit.epsilon,
                 "confidence": audit.confidence, "delta": audit.delta, "adjacency": certificate.adjacency,
                 "canaries": audit.canaries, "guesses": audit.guesses, "correct": audit.correct,
                 "threat": "black box: the outputs of the finished model on the canaries",
@@ -104,8 +106,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     } else {
         println!("{}, {}: {}\n", certificate.method, certificate.mode.name(), verdict.name());
         println!("claimed     {}", shown(certificate.claimed));
-        let condition = if proved.is_some() { " if the seed is secret" } else { "" };
-        println!("proved      {}{condition}", shown(proved));
+        println!("proved      {}", shown(proved));
+        if let Some(epsilon) = if_secret {
+            println!("            {epsilon:.4} if the seed is secret");
+        }
         println!("measured    at least {:.4} with confidence {}", audit.epsilon, audit.confidence);
         println!(
             "            {} of {} guesses right, {} canaries",

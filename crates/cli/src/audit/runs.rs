@@ -4,8 +4,9 @@ use super::plots::run_panels;
 use super::run::Arguments;
 use super::{Outcome, exit_code, print_epsilons};
 use crate::bar::bar;
+use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::plot;
-use crate::train::{cores, stop_on_interrupt};
+use crate::train::cores;
 use muffle::audit::runs::{RunsReport, Settings, audit};
 
 /// Runs the command.
@@ -18,7 +19,10 @@ pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
     let bar = bar(&format!("{runs} trainings"), runs.saturating_mul(plan.steps), *json);
     let found = audit(&plan, &dataset, &settings, &stop, &|| bar.inc(1))?;
     bar.finish_and_clear();
-    let found = found.ok_or("stopped before all trainings were done; nothing was measured")?;
+    let found = found.ok_or_else(|| {
+        let advice = "stopped before all trainings were done; nothing was measured, begin anew";
+        Interrupted::without_result(advice, *json)
+    })?;
     if let Some(path) = plot {
         plot::write(path, &run_panels(&plan, &found.losses)?)?;
     }

@@ -63,6 +63,7 @@ impl Project {
         command
     }
 
+    #[allow(dead_code, reason = "not every test waits for a command")]
     pub fn muffle(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }

@@ -9,7 +9,7 @@ pub struct Day(pub f64);
 
 /// A date as a text, or as TOML has dates of its own.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a date, such as 2024-02-29")]
 enum Written {
     Text(String),
     Date(toml::value::Datetime),

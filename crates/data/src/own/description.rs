@@ -7,6 +7,7 @@ use super::npz;
 use crate::column::{Column, width};
 use crate::limits;
 use crate::task::{Quantity, Task};
+use muffle_nn::model_file::explain::toml_error;
 use serde::Deserialize;
 
 /// What kind of files a description is about.
@@ -37,7 +38,7 @@ pub struct SplitColumn {
 
 /// Names of the classes, or their number.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a list of names, or their number")]
 pub enum Classes {
     /// Classes 0 to one less than this.
     Number(usize),
@@ -72,7 +73,7 @@ pub struct ValueColumn {
 
 /// A table of records that are public.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a path, or { path = \"...\", labelled = true }")]
 pub enum Public {
     /// Its path, or several, relative to the description; its targets are not read.
     Path(Paths),
@@ -196,7 +197,7 @@ impl Description {
 
     /// Reads a description that need not be whole yet.
     pub(super) fn parse_unchecked(text: &str) -> std::result::Result<Description, String> {
-        let mut description: Description = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut description: Description = toml::from_str(text).map_err(|error| toml_error(&error, &[]))?;
         if !description.missing_values.is_empty() {
             let words = &description.missing_values;
             description.columns.iter_mut().for_each(|column| {
@@ -352,8 +353,11 @@ pub(super) mod tests {
             let reason = Description::parse(text).unwrap_err();
             assert!(reason.contains(part), "{reason}");
         };
-        refused("format = \"xml\"", "unknown variant");
-        refused("format = \"csv\"\npath = \"a\"\nlable = \"c\"", "unknown field `lable`");
+        refused("format = \"xml\"", "unknown word `xml`");
+        refused(
+            "format = \"csv\"\npath = \"a\"\nlable = \"c\"",
+            "unknown key `lable` (did you mean `label`?)",
+        );
         refused("format = \"csv\"\npath = \"a\"", "needs `label`");
         refused(&TABLE.replace("range = [0, 100]", "other = false"), "spend privacy");
         refused(&TABLE.replace("\"age\"", "\"class\""), "give the answer away");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One path or several, relative to the description; in the name of a file `*` stands for any letters and `?` for one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a path, or a list of paths")]
 pub enum Paths {
     /// One path, or one pattern.
     One(String),

@@ -9,6 +9,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
+use muffle_nn::regular_file;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,7 +34,7 @@ fn read(
         DataError::malformed(file, "whole file", error)
             .remedy("write it again, compressed with snappy, gzip or not at all")
     };
-    let opened = File::open(path).map_err(|error| DataError::system(path, error))?;
+    let opened = regular_file::open(path).map_err(|error| DataError::system(path, error))?;
     let length = opened.metadata().map_err(|error| DataError::system(path, error))?.len();
     let reader = SerializedFileReader::new(opened).map_err(wrong)?;
     plausible(file, &reader, length)?;
@@ -104,7 +105,7 @@ fn plausible(file: &str, reader: &SerializedFileReader<File>, length: u64) -> Re
 /// Sizes in the headers of pages against the bytes they have, before the decoder takes memory for them.
 fn plausible_pages(path: &Path, file: &str, reader: &SerializedFileReader<File>) -> Result<()> {
     let system = |error| DataError::system(path, error);
-    let mut stream = BufReader::new(File::open(path).map_err(system)?);
+    let mut stream = BufReader::new(regular_file::open(path).map_err(system)?);
     for (group, metadata) in reader.metadata().row_groups().iter().enumerate() {
         for column in metadata.columns() {
             let (start, length) = column.byte_range();

@@ -69,8 +69,11 @@ impl Cell {
                 resume(&folder, &plan, dataset, stop, observe)?
             }
         };
-        let finished = summary.certificate.status == Status::Finished;
-        Ok(finished.then(|| outcome(summary.certificate, &summary.measured)))
+        match summary.certificate.status {
+            Status::Finished => Ok(Some(outcome(summary.certificate, &summary.measured))),
+            Status::Interrupted => Ok(None),
+            Status::Diverged => Err(Error::Diverged { folder: path }),
+        }
     }
 
     fn plan(&self, experiment: &Experiment) -> Plan {

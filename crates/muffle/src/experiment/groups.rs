@@ -153,14 +153,18 @@ impl Experiment {
         &self.datasets[&data_key(&group.plan.recipe)]
     }
 
-    /// A short name of a group among the others: its values of the factors that are not the same for all, without some.
+    /// A short name of a group among the others: the factors that are not the same for all, without some, with its values.
     pub fn label(&self, group: &Group, without: Range<usize>) -> String {
         let differs =
             |place: usize| self.groups.iter().any(|other| other.levels[place] != group.levels[place]);
-        let parts: Vec<&str> = (0..self.factors.len())
-            .filter(|&place| !without.contains(&place) && differs(place))
-            .map(|place| group.levels[place].as_str())
-            .collect();
-        if parts.is_empty() { group.levels[0].clone() } else { parts.join(" ") }
+        let places: Vec<usize> =
+            (0..self.factors.len()).filter(|&place| !without.contains(&place) && differs(place)).collect();
+        self.values(group, if places.is_empty() { &[0] } else { &places })
+    }
+
+    /// Factors with the values that a group has of them.
+    pub fn values(&self, group: &Group, places: &[usize]) -> String {
+        let parts = places.iter().map(|&place| format!("{} {}", self.factors[place], group.levels[place]));
+        parts.collect::<Vec<_>>().join(", ")
     }
 }

@@ -6,6 +6,8 @@ use crate::atomic_file;
 use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use muffle_accounting::selection::Repetitions;
+use muffle_nn::model_file::explain::json_error;
+use muffle_nn::regular_file;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -36,8 +38,8 @@ pub fn draw_runs(folder: &Path, groups: &[Group], mean: f64, shape: f64) -> Resu
     let path = folder.join("draws.json");
     let fail = |reason: String| Error::file(&path, reason);
     if path.is_file() {
-        let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
-        let found: Draws = serde_json::from_str(&text).map_err(|error| fail(error.to_string()))?;
+        let text = regular_file::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
+        let found: Draws = serde_json::from_str(&text).map_err(|error| fail(json_error(&error)))?;
         if (found.mean, found.shape) != (mean, shape) {
             return Err(fail(format!(
                 "this search was drawn with --random {} --shape {}; give the same, or choose another --output",

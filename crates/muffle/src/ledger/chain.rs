@@ -4,6 +4,7 @@ use super::file::Entry;
 use super::head::Head;
 use crate::digest::sha256;
 use crate::error::{Error, Result};
+use muffle_nn::model_file::explain::json_error;
 use std::path::Path;
 
 /// What to do about a ledger that does not hold together.
@@ -72,8 +73,8 @@ impl Lines {
         let mut entries = Vec::new();
         for (line, number) in text[..whole].lines().zip(1..) {
             let fail = |reason: String| Error::file(path, format!("line {number} {reason}; {REMEDY}"));
-            let entry: Entry =
-                serde_json::from_str(line).map_err(|error| fail(format!("is damaged ({error})")))?;
+            let entry: Entry = serde_json::from_str(line)
+                .map_err(|error| fail(format!("is damaged ({})", json_error(&error))))?;
             if entry.previous.is_empty() {
                 return Err(fail(
                     "does not say which line it follows, so it is of an older version, whose ledgers could be cut".to_string(),

@@ -5,6 +5,7 @@ use super::chain::{Chain, Lines};
 use super::head::Head;
 use crate::error::{Error, Result};
 use muffle_accounting::Event;
+use muffle_nn::regular_file;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -95,7 +96,7 @@ impl Ledger {
 
     /// Reads a ledger and leaves the file as it is. What is paid on it is kept nowhere.
     pub fn read(path: &Path, origin: &str) -> Result<Ledger> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, error))?;
+        let text = regular_file::read_to_string(path).map_err(|error| Error::file(path, error))?;
         let Lines { entries, chain, .. } = Lines::read(path, &text, origin)?;
         Ok(Ledger { place: None, entries, chain, repeatable: false })
     }

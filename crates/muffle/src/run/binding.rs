@@ -7,6 +7,7 @@ use super::{metrics, seal};
 use crate::digest::sha256;
 use crate::error::{Error, Result};
 use crate::ledger::{Head, Ledger};
+use muffle_nn::regular_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +32,7 @@ impl Binding {
     pub(crate) fn new(folder: &Path, recipe: &str, ledger: Head, names: &[String]) -> Result<Binding> {
         let digest = |name: &String| {
             let path = folder.join(name);
-            let bytes = std::fs::read(&path).map_err(|error| Error::file(&path, error))?;
+            let bytes = regular_file::read(&path).map_err(|error| Error::file(&path, error))?;
             Ok((name.clone(), sha256(bytes)))
         };
         let files = names.iter().map(digest).collect::<Result<_>>()?;
@@ -46,7 +47,7 @@ pub fn read_ledger(folder: &Path) -> Result<Ledger> {
 
 pub(super) fn read_recipe(folder: &Path) -> Result<String> {
     let path = folder::recipe_path(folder);
-    std::fs::read_to_string(&path).map_err(|error| Error::file(&path, error))
+    regular_file::read_to_string(&path).map_err(|error| Error::file(&path, error))
 }
 
 /// SHA-256 of the recipe of the run in a folder, as its certificate has it.
@@ -84,7 +85,7 @@ pub(super) fn check_rest(folder: &RunFolder, ledger: &Ledger, checkpoint: Option
         check(&folder.checkpoints(), &checkpoint.head)?;
     }
     for path in sealed_files(folder.path())? {
-        let bytes = std::fs::read(&path).map_err(|error| Error::file(&path, error))?;
+        let bytes = regular_file::read(&path).map_err(|error| Error::file(&path, error))?;
         check(&path, &seal::head_of(&path, &bytes)?)?;
     }
     for metric in metrics::read(&folder.metrics()) {
@@ -122,7 +123,7 @@ fn check_recipe(folder: &Path, binding: &Binding) -> Result<()> {
 }
 
 fn check_file(path: &Path, digest: &str) -> Result<()> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = regular_file::read(path).map_err(|error| {
         Error::file(
             path,
             format!("{error}; the certificate is about it: restore it from a copy, or resume the run"),

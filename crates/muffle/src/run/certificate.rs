@@ -8,6 +8,8 @@ use crate::ledger::Ledger;
 use crate::methods::Mode;
 use muffle_accounting::attacker::{Attack, best_attacks};
 use muffle_accounting::{Adjacency, Event, Quotes};
+use muffle_nn::model_file::explain::json_error;
+use muffle_nn::regular_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -48,6 +50,10 @@ const IF_SECRET: &str = "the seed is secret and was drawn at random.";
 const INTERRUPTED: &str =
     "whoever stopped the run may have seen its accuracies, so this is the price of all that was planned.";
 
+/// What has to hold for the figure of a run that diverged.
+const DIVERGED: &str =
+    "the run ended because of what it released, so this is the price of all that was planned.";
+
 /// What has to hold for the price of the steps that were taken.
 const STOPPED_BLINDLY: &str =
     "the run was stopped by a rule that did not look at the records or at anything computed from them.";
@@ -60,6 +66,8 @@ pub enum Status {
     Finished,
     /// It can be continued.
     Interrupted,
+    /// Weights or test loss are no finite numbers any more: it cannot be continued.
+    Diverged,
 }
 
 /// An epsilon with its argument.
@@ -147,7 +155,7 @@ pub struct Certificate {
     pub mode: Mode,
     /// What a paper says without a proof that holds.
     pub claimed: Option<f64>,
-    /// What the ledger proves; of an interrupted run, what all that was planned would cost.
+    /// What the ledger proves; of one that did not come to its end, what all that was planned would cost.
     pub proved: Proved,
     /// What it would prove of a run with a seed if that were secret and had been drawn at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,7 +193,7 @@ pub struct Certificate {
     /// What the figures leave out.
     pub not_covered: Vec<String>,
     /// What is paid for: `muffle account --events` gives it the price that stands here. For a run whose noise follows what it
-    /// released, the budget that its filter keeps to; for an interrupted one, everything that was planned.
+    /// released, the budget that its filter keeps to; for one that did not come to its end, everything that was planned.
     pub events: Event,
     /// What all this is about: recipe, ledger and files, by their digests.
     pub binding: Binding,
@@ -210,7 +218,7 @@ impl Certificate {
     ///
     /// # Guarantee
     /// A figure under `proved` holds whatever the run did on the way: noise that followed earlier releases has the price of its
-    /// budget (R7), a run that somebody stopped that of its plan, and one whose seed lies beside it none.
+    /// budget (R7), a run that was stopped or diverged that of its plan, and one whose seed lies beside it none.
     pub fn new(terms: &Terms, ledger: &Ledger, end: End) -> Certificate {
         let Terms { ref recipe, adjacency, .. } = *terms;
         let End { steps, status, rest, audit, binding } = end;
@@ -226,7 +234,11 @@ impl Certificate {
         let (interrupted, reproducible) = (status == Status::Interrupted, recipe.seed.is_some());
         let blind = (interrupted && !reproducible && filtered.is_none() && terms.claimed.is_none())
             .then(|| Proved::best(&Quotes::ask(&spent, adjacency, delta), delta).provided(STOPPED_BLINDLY));
-        let figure = if interrupted { figure.provided(INTERRUPTED) } else { figure };
+        let figure = match status {
+            Status::Finished => figure,
+            Status::Interrupted => figure.provided(INTERRUPTED),
+            Status::Diverged => figure.provided(DIVERGED),
+        };
         let (proved, if_secret) = match reproducible && figure.epsilon.is_some() {
             true => (Proved::none(delta, SEEDED), Some(figure.provided(IF_SECRET))),
             false => (figure, None),
@@ -277,11 +289,14 @@ impl Certificate {
 
     /// Reads it from its file.
     pub fn read(path: &Path) -> Result<Certificate> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, error))?;
+        let text = regular_file::read_to_string(path).map_err(|error| Error::file(path, error))?;
         serde_json::from_str(&text).map_err(|error| {
             Error::file(
                 path,
-                format!("{error}; restore the file, or remove the folder of the run to run it again"),
+                format!(
+                    "{}; restore the file, or remove the folder of the run to run it again",
+                    json_error(&error)
+                ),
             )
         })
     }

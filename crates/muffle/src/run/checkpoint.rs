@@ -5,6 +5,7 @@ use crate::digest::hexadecimal;
 use crate::error::{Error, Result};
 use crate::ledger::Head;
 use crate::{State, atomic_file};
+use muffle_nn::regular_file;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -63,7 +64,7 @@ pub fn load_newest(folder: &Path) -> Result<Option<Checkpoint>> {
             format!("the checkpoint is damaged ({reason}); {fallback}; what was spent stays in the ledger"),
         )
     };
-    let bytes = std::fs::read(path).map_err(|error| Error::file(path, error))?;
+    let bytes = regular_file::read(path).map_err(|error| Error::file(path, error))?;
     let metadata = SafeTensors::read_metadata(&bytes).map_err(|error| damaged(error.to_string()))?.1;
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
     let entry = |key: &str| {

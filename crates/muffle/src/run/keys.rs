@@ -1,13 +1,22 @@
-//! Settings by `key=value`, and what somebody may have meant by a key that does not exist.
+//! Settings by `key=value`.
 
-use muffle_nn::model_file::nearest::nearest;
 use toml::{Table, Value};
 
 /// Pairs of keys of which only one makes sense: setting one drops the other.
 const EXCLUSIVE: [(&str, &str); 2] = [("steps", "epochs"), ("epochs", "steps")];
 
-/// Changes one value of a table; `a.b=1` reaches into the table `a`, and `a=` removes a value.
-pub(crate) fn set(table: &mut Table, setting: &str) -> Result<(), String> {
+/// Changes values of a table, one after the other, but tables as a whole before their keys: `clip.threshold=2` holds beside
+/// `clip={..}`, wherever it stands. The setting that cannot be applied comes back with the reason.
+pub(crate) fn set_all<'a>(table: &mut Table, settings: &'a [String]) -> Result<(), (&'a String, String)> {
+    let depth = |setting: &&String| setting.split('=').next().unwrap_or_default().matches('.').count();
+    let mut settings: Vec<&String> = settings.iter().collect();
+    settings.sort_by_key(depth);
+    settings.into_iter().try_for_each(|setting| set(table, setting).map_err(|reason| (setting, reason)))
+}
+
+/// Changes one value of a table; `a.b=1` reaches into the table `a`, which takes the place of a single value, and `a=`
+/// removes a value.
+fn set(table: &mut Table, setting: &str) -> Result<(), String> {
     let (path, value) =
         setting.split_once('=').ok_or("settings have the form key=value, for example epsilon=2")?;
     let path = path.trim();
@@ -19,7 +28,10 @@ pub(crate) fn set(table: &mut Table, setting: &str) -> Result<(), String> {
     let mut inner = table;
     for key in keys {
         let entry = inner.entry(key).or_insert_with(|| Value::Table(Table::new()));
-        inner = entry.as_table_mut().ok_or_else(|| format!("`{key}` is a single value"))?;
+        if !entry.is_table() {
+            *entry = Value::Table(Table::new());
+        }
+        inner = entry.as_table_mut().expect("it is a table now");
     }
     match value.trim() {
         "" => drop(inner.remove(last)),
@@ -31,18 +43,4 @@ pub(crate) fn set(table: &mut Table, setting: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// An error in words, with the word that may have been meant; `others` are known beside those that the error lists.
-pub(crate) fn explained(error: &toml::de::Error, others: &[&str]) -> String {
-    let message = error.message().trim_end();
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let unknown = message.starts_with("unknown");
-    match quoted.split_first() {
-        Some((word, known)) if unknown => match nearest(word, known.iter().chain(others).copied()) {
-            Some(meant) => format!("{message}; did you mean `{meant}`?"),
-            None => message.to_string(),
-        },
-        _ => error.to_string().trim_end().to_string(),
-    }
 }

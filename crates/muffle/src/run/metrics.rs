@@ -4,6 +4,7 @@ use super::trainer::Measurements;
 use crate::atomic_file;
 use crate::error::{Error, Result};
 use crate::ledger::Head;
+use muffle_nn::regular_file;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -39,13 +40,13 @@ pub fn append(path: &Path, metric: &Metric) -> Result<()> {
 
 /// The measurements of a run; a torn last line is left out, and a run without any has none.
 pub fn read(path: &Path) -> Vec<Metric> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = regular_file::read_to_string(path).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Drops what a run measured after the checkpoint it continues from, and a torn last line.
 pub fn rewind(path: &Path, step: u64) -> Result<()> {
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    let Ok(text) = regular_file::read_to_string(path) else { return Ok(()) };
     let kept = text
         .lines()
         .filter(|line| serde_json::from_str::<Metric>(line).is_ok_and(|metric| metric.step <= step));

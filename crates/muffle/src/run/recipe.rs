@@ -4,6 +4,7 @@ use super::keys;
 use crate::error::{Error, Result};
 use crate::noise::Key;
 use muffle_accounting::Adjacency;
+use muffle_nn::model_file::explain::toml_error;
 use serde::{Deserialize, Serialize};
 
 /// The part of a recipe that every run has: data, budget, seed, length of life.
@@ -168,14 +169,12 @@ impl Parts {
     pub fn parse(origin: &str, text: &str, settings: &[String]) -> Result<Parts> {
         let fail = |reason: String| Error::Recipe { origin: origin.to_string(), reason };
         let mut table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| fail(error.to_string().trim_end().to_string()))?;
-        for setting in settings {
-            keys::set(&mut table, setting)
-                .map_err(|reason| Error::Setting { setting: setting.clone(), reason })?;
-        }
+            text.parse().map_err(|error: toml::de::Error| fail(toml_error(&error, &[])))?;
+        keys::set_all(&mut table, settings)
+            .map_err(|(setting, reason)| Error::Setting { setting: setting.clone(), reason })?;
         let (run, training): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| RunRecipe::KEYS.contains(&key.as_str()));
-        let run: RunRecipe = run.try_into().map_err(|error| fail(keys::explained(&error, &[])))?;
+        let run: RunRecipe = run.try_into().map_err(|error| fail(toml_error(&error, &[])))?;
         run.check().map_err(fail)?;
         Ok(Parts { origin: origin.to_string(), run, training })
     }
@@ -183,7 +182,7 @@ impl Parts {
     /// The part of a kind of training.
     pub fn training<T: for<'de> Deserialize<'de>>(&self) -> Result<T> {
         let parsed = self.training.clone().try_into();
-        parsed.map_err(|error| self.refuse(keys::explained(&error, &RunRecipe::KEYS)))
+        parsed.map_err(|error| self.refuse(toml_error(&error, &RunRecipe::KEYS)))
     }
 
     /// What is wrong with the recipe.

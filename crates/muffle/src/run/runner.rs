@@ -9,7 +9,7 @@ use super::metrics::{self, Metric};
 use super::purse::Purse;
 use super::terms::Terms;
 use super::trainer::{Measurements, Trainer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Event};
@@ -61,7 +61,7 @@ pub struct Summary {
 
 /// Takes the steps of a trainer that are not taken yet, and reports on the way.
 ///
-/// `stop` ends it after the steps that are already paid for.
+/// `stop` ends it after the steps that are already paid for, and so do weights or a test loss that are no finite numbers.
 ///
 /// # Guarantee
 /// Every access to the training records is in the ledger on disk before it happens. With a seed, steps that are taken
@@ -77,6 +77,10 @@ pub fn complete(
 ) -> Result<Summary> {
     let recipe = read_recipe(folder.path())?;
     let ledger = Ledger::open(&folder.ledger(), &recipe, terms.recipe.seed.is_some())?;
+    let certificate = folder.certificate();
+    if certificate.is_file() && Certificate::read(&certificate)?.status == Status::Diverged {
+        return Err(Error::Diverged { folder: folder.path().to_path_buf() });
+    }
     let checkpoint = checkpoint::load_newest(&folder.checkpoints())?;
     check_rest(folder, &ledger, checkpoint.as_ref())?;
     if let Some(Checkpoint { step, state, .. }) = checkpoint {
@@ -151,6 +155,9 @@ impl<'a> Run<'a> {
                 block = (paid_ahead / step_time.as_secs_f64().max(1e-9)).clamp(1.0, 1e6) as u64;
             }
             self.report(begin, observe)?;
+            if self.trainer.diverged() {
+                break;
+            }
             if paid.keep || Instant::now() >= checkpoint_due {
                 let clock = Instant::now();
                 self.save()?;
@@ -260,18 +267,22 @@ impl<'a> Run<'a> {
         Ok(certificate)
     }
 
-    /// Saves what there is: the state, the certificate, and the results if no step is left.
+    /// Saves what there is: the state unless it is lost, the certificate, and the results if no step is left.
     fn finish(mut self) -> Result<Summary> {
         let (seconds, examples_per_s) = (self.begun.elapsed().as_secs_f64(), self.examples_per_s());
         let steps = self.trainer.step();
-        let finished = steps >= self.last;
+        let diverged = self.trainer.diverged();
+        let finished = steps >= self.last && !diverged;
         if finished {
             self.close()?;
         }
-        self.save()?;
+        if !diverged {
+            self.save()?;
+        }
         let audit = if finished { self.trainer.audit()? } else { None };
         // What an older certificate is about may be about to change; and if the files cannot be left, this is the price.
-        let mut certificate = self.certify(Status::Interrupted, None, &[])?;
+        let unfinished = if diverged { Status::Diverged } else { Status::Interrupted };
+        let mut certificate = self.certify(unfinished, None, &[])?;
         if finished {
             let names = self.trainer.leave_files(self.folder.path(), &self.purse.ledger.head())?;
             certificate = self.certify(Status::Finished, audit, &names)?;

@@ -46,6 +46,12 @@ pub trait Trainer {
     /// Measures the result as it is by now, on records that no guarantee covers.
     fn measure(&mut self) -> Result<Measurements>;
 
+    /// Whether no further step makes sense, because the result is no finite numbers any more. What was released and measured
+    /// decides, nothing else.
+    fn diverged(&self) -> bool {
+        false
+    }
+
     /// What an attack on records planted for it shows, at the end.
     fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
         Ok(None)

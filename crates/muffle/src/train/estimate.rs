@@ -22,8 +22,11 @@ pub struct Estimate {
     pub peak_rss_mb: Option<f64>,
 }
 
-/// Steps that are timed after the first.
+/// Most steps that are timed after the first.
 const TIMED: u32 = 3;
+
+/// Seconds after which no further one is.
+const PATIENCE: f64 = 5.0;
 
 /// Takes a few steps on made-up records. No record of the user's is read.
 pub fn estimate(plan: &Plan) -> Result<Estimate> {
@@ -34,10 +37,12 @@ pub fn estimate(plan: &Plan) -> Result<Estimate> {
         purse.pay_and_do(&mut trainer, 1)?;
     }
     let clock = Instant::now();
-    for _ in 0..TIMED {
+    let mut timed = 0;
+    while timed == 0 || (timed < TIMED && clock.elapsed().as_secs_f64() < PATIENCE) {
         purse.pay_and_do(&mut trainer, 1)?;
+        timed += 1;
     }
-    let step = clock.elapsed().as_secs_f64() / f64::from(TIMED);
+    let step = clock.elapsed().as_secs_f64() / f64::from(timed);
     Ok(Estimate { seconds: step * plan.steps as f64, peak_rss_mb: peak_rss_mb() })
 }
 

@@ -2,8 +2,8 @@
 
 use crate::digest::sha256;
 use crate::error::{Error, Result};
-use muffle_nn::Network;
 use muffle_nn::weights::{self, Mapping};
+use muffle_nn::{Network, regular_file};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl Init {
     /// The digest of the file, which is the one that the recipe has if it has one.
     pub fn digest(&self) -> Result<String> {
         let path = Path::new(&self.weights);
-        let bytes = std::fs::read(path).map_err(|error| {
+        let bytes = regular_file::read(path).map_err(|error| {
             Error::file(path, format!("{error}; init names the weights that training starts from"))
         })?;
         let found = sha256(bytes);

@@ -17,14 +17,17 @@ use crate::run::{NO_RUN, Parts, RunRecipe, USUAL_KIND};
 use crate::sampler::SamplerChoice;
 use crate::schedule::{Schedule, Scheduled, TimeUnit};
 use muffle_nn::adapters::Adapters;
-use muffle_nn::{Loss, ModelDescription};
+use muffle_nn::{Loss, ModelDescription, regular_file};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A network: a name, a model file, or layers written out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a model, the path of a model file, or a table with `layers`"
+)]
 pub enum ModelChoice {
     /// The name of a model, or the path of a model file.
     Named(String),
@@ -271,7 +274,7 @@ impl Recipe {
             let bundle = Bundle::read(path)?.ok_or_else(|| Error::file(path, reason))?;
             return Recipe::parse(&file.display().to_string(), &bundle.recipe, settings);
         }
-        let text = std::fs::read_to_string(&file).map_err(|error| Error::file(&file, error))?;
+        let text = regular_file::read_to_string(&file).map_err(|error| Error::file(&file, error))?;
         Recipe::parse(&file.display().to_string(), &text, settings)
     }
 
@@ -361,6 +364,47 @@ mod tests {
         assert_eq!(recipe.training.sampler, SamplerChoice::BallsAndBins);
         assert!(matches!(recipe.training.optimizer, OptimizerChoice::Adam { .. }));
         assert_eq!(parse(&["epsilon="]).unwrap().run.epsilon, None);
+    }
+
+    #[test]
+    fn settings_may_come_in_any_order() {
+        let table = "optimizer={kind=\"adam\"}";
+        let adam = parse(&[table, "optimizer.constant=0.5"]).unwrap();
+        assert_eq!(parse(&["optimizer.constant=0.5", table]).unwrap(), adam);
+        // A single number becomes a schedule, key by key.
+        let whole = parse(&["learning_rate={kind=\"time\",initial=2,rate=0.5}"]).unwrap();
+        let keys = ["learning_rate.rate=0.5", "learning_rate.initial=2", "learning_rate.kind=time"];
+        assert_eq!(parse(&keys).unwrap(), whole);
+        let [one, two, three] = keys;
+        assert_eq!(parse(&[three, one, two]).unwrap(), whole);
+        let method = parse(&["method=icgc", "parameters.x=1"]).unwrap();
+        assert_eq!(parse(&["parameters.x=1", "method=icgc"]).unwrap(), method);
+        // What is said twice is meant as it was said last.
+        assert_eq!(parse(&["epsilon=1", "epsilon=2"]).unwrap().run.epsilon, Some(2.0));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_words_of_the_program() {
+        for (setting, parts) in [
+            ("epochs=x", ["`epochs`", "expected a number"]),
+            ("batch_size=-3", ["`batch_size`", "expected a whole number, 0 or more"]),
+            ("private=maybe", ["`private`", "expected true or false"]),
+            ("clip=3", ["`clip`", "expected a table"]),
+            ("clip={}", ["`clip`", "`kind` is missing"]),
+            ("model=3", ["`model`", "the name of a model"]),
+            ("learning_rate=abc", ["`learning_rate`", "expected a number, or a schedule"]),
+            ("learning_rate.initial=1", ["`learning_rate`", "expected a number, or a schedule"]),
+            ("epsilon.x=1", ["`epsilon`", "found a table, expected a number"]),
+            ("sampler=3", ["`sampler`", "expected a text"]),
+            ("principal_components=3", ["`principal_components`", "expected a table"]),
+            ("adjacency=add-remove", ["unknown word `add-remove`", "did you mean `add_remove`?"]),
+            ("data=", ["`data` is missing", "small"]),
+        ] {
+            let message = refused(&[setting]);
+            assert!(parts.iter().all(|part| message.contains(part)), "{setting}: {message}");
+            let words = ["field", "variant", "enum", "struct", "u64", "f64", "usize", "invalid"];
+            assert!(!words.iter().any(|word| message.contains(word)), "{setting}: {message}");
+        }
     }
 
     #[test]

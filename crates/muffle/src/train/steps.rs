@@ -55,6 +55,8 @@ pub(super) struct Steps {
     average: Option<MovingAverage>,
     step: u64,
     work: Work,
+    /// Whether the last test loss was a finite number.
+    finite_loss: bool,
 }
 
 impl Steps {
@@ -94,6 +96,7 @@ impl Steps {
             method,
             step: 0,
             work: Work::default(),
+            finite_loss: true,
             plan,
             dataset,
             key,
@@ -299,7 +302,14 @@ impl Steps {
     /// How good the model is on the test split, which no guarantee covers.
     pub fn evaluate(&mut self) -> Result<Evaluation> {
         let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
-        self.evaluator.evaluate(parameters, &self.dataset.test())
+        let evaluation = self.evaluator.evaluate(parameters, &self.dataset.test())?;
+        self.finite_loss = evaluation.records == 0 || evaluation.loss.is_finite();
+        Ok(evaluation)
+    }
+
+    /// Whether weights or test loss are no finite numbers any more.
+    pub fn diverged(&self) -> bool {
+        !self.finite_loss || self.parameters.iter().any(|parameter| !parameter.is_finite())
     }
 
     /// Everything that the next step depends on, beside the key.

@@ -139,6 +139,10 @@ impl Trainer for GradientTrainer {
         })
     }
 
+    fn diverged(&self) -> bool {
+        self.steps.as_ref().is_some_and(Steps::diverged)
+    }
+
     fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
         let Some(canaries) = &self.canaries else { return Ok(None) };
         let run = &self.plan.recipe.run;

@@ -19,6 +19,7 @@
 //! ```
 
 mod composite;
+pub mod explain;
 pub mod nearest;
 mod parse;
 mod print;
@@ -27,6 +28,7 @@ mod value;
 use crate::config::Entry;
 use crate::error::{Error, Result};
 use crate::network::Network;
+use crate::regular_file;
 use crate::shape::Shape;
 use std::path::Path;
 
@@ -65,7 +67,7 @@ impl ModelDescription {
         if length > MOST_BYTES {
             return Err(fail(format!("{length} bytes are too many for a model file (at most {MOST_BYTES})")));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+        let text = regular_file::read_to_string(path).map_err(|error| fail(error.to_string()))?;
         ModelDescription::from_toml(&text).map_err(|error| fail(error.to_string()))
     }
 }

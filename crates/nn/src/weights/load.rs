@@ -6,10 +6,10 @@ use crate::error::{Error, Result};
 use crate::model_file::ModelDescription;
 use crate::network::{Network, Parameter};
 use crate::pattern::matches;
+use crate::regular_file;
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub fn open(path: &Path) -> Result<(ModelDescription, Network, Vec<f32>)> {
 
 /// The bytes of a file that looks as it should. A large file of another kind is not read as a whole to find that out.
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut file = File::open(path).map_err(|error| fail(path, error))?;
+    let mut file = regular_file::open(path).map_err(|error| fail(path, error))?;
     let length = file.metadata().map_err(|error| fail(path, error))?.len();
     let mut start = [0; 9];
     if length < start.len() as u64 {

@@ -1,7 +1,7 @@
 //! What was measured, in one figure for each measure.
 
 use crate::run::Measurements;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Figures that no guarantee covers, in words.
@@ -19,6 +19,7 @@ pub struct Evaluation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// Mean of the usual loss of the task.
+    #[serde(deserialize_with = "number")]
     pub loss: f64,
     /// Number of records.
     pub records: usize,
@@ -62,6 +63,11 @@ pub struct Evaluation {
 
 fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+/// A number; JSON has none for a loss that is not finite, and says `null`.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 impl Evaluation {

@@ -74,6 +74,9 @@ type Build = dyn Fn(&Context) -> Result<Box<dyn Layer>> + Send + Sync;
 
 /// A layer of one's own, before its shape is known.
 ///
+/// Where gradients of single examples are asked for, they are written out, and their norms taken from them, unless the layer says
+/// [how it sums](Layer::summation) and so vouches for the norms it tells.
+///
 /// It goes wherever a [`LayerConfig`](crate::config::LayerConfig) goes. Model files know it by its kind only: what
 /// [`ModelDescription::to_toml`](crate::ModelDescription::to_toml) writes of it cannot be read back.
 #[derive(Clone)]

@@ -15,6 +15,7 @@ use crate::loss::Loss;
 use crate::network::{Network, Operation};
 use crate::plan::Plan;
 use crate::quanta::Quanta;
+use crate::rounding::GROUP;
 use crate::worker::{Excluded, Task, Visit, Weigh, Worker};
 use crate::workspace::Step;
 use rayon::prelude::*;
@@ -390,7 +391,12 @@ impl Engine {
         self.prepare(parameters);
         let records = examples.len() / views;
         let groups = match self.quanta {
-            Some(_) => Groups::by_identity(examples, records),
+            Some(_) => {
+                // Written out, every record has a vector of its own.
+                let together = task.purpose(views) == Purpose::PerExample;
+                let most = if together { self.network.group() } else { GROUP };
+                Groups::by_identity(examples, records, most)
+            }
             None => Groups::one(records),
         };
         let ordered = Ordered { examples, groups: &groups };

@@ -4,9 +4,6 @@ use crate::examples::{Examples, Target};
 use crate::split_mix::SplitMix;
 use std::ops::Range;
 
-/// Most records in a group. Rounding within a group grows with its square, the cost of adding up groups falls with it.
-pub const GROUP: usize = 256;
-
 /// The records of a batch in groups: their order, and where each group lies in it.
 pub(crate) struct Groups {
     /// Positions in the batch, group by group; `None` if there is one group and the order is that of the batch.
@@ -21,20 +18,20 @@ impl Groups {
         Groups { order: None, ranges: std::iter::once(0..records).collect() }
     }
 
-    /// Groups of at most [`GROUP`] records, by a hash of each record's identity: a group with more is split in two by the next
+    /// Groups of at most `most` records, by a hash of each record's identity: a group with more is split in two by the next
     /// binary digit of the hash.
     ///
     /// # Guarantee
     /// With one record more, every group stays as it is but one, which has this record too, perhaps split into several.
-    pub fn by_identity(examples: &dyn Examples, records: usize) -> Groups {
-        if records <= GROUP {
+    pub fn by_identity(examples: &dyn Examples, records: usize, most: usize) -> Groups {
+        if records <= most {
             return Groups::one(records);
         }
         let mut hashed: Vec<(u64, usize)> =
             (0..records).map(|record| (SplitMix::new(examples.identity(record)).bits(), record)).collect();
         hashed.sort_unstable();
         let mut ranges = Vec::new();
-        split(&hashed, 0, 0, &mut ranges);
+        split(&hashed, most, 0, 0, &mut ranges);
         Groups { order: Some(hashed.into_iter().map(|(_, record)| record).collect()), ranges }
     }
 
@@ -44,18 +41,18 @@ impl Groups {
     }
 }
 
-/// Splits sorted hashes that agree in their first digits; `first` is the place of the first of them.
-fn split(hashed: &[(u64, usize)], first: usize, digits: u32, ranges: &mut Vec<Range<usize>>) {
+/// Splits sorted hashes that agree in their first digits into groups of at most `most`; `first` is the place of the first of them.
+fn split(hashed: &[(u64, usize)], most: usize, first: usize, digits: u32, ranges: &mut Vec<Range<usize>>) {
     if hashed.is_empty() {
         return;
     }
     // Records of the same identity, in batches that are not drawn from a data set, stay together.
-    if hashed.len() <= GROUP || digits == u64::BITS {
+    if hashed.len() <= most || digits == u64::BITS {
         return ranges.push(first..first + hashed.len());
     }
     let middle = hashed.partition_point(|(hash, _)| hash << digits >> 63 == 0);
-    split(&hashed[..middle], first, digits + 1, ranges);
-    split(&hashed[middle..], first + middle, digits + 1, ranges);
+    split(&hashed[..middle], most, first, digits + 1, ranges);
+    split(&hashed[middle..], most, first + middle, digits + 1, ranges);
 }
 
 /// A batch whose records come in the order of the groups.
@@ -121,23 +118,25 @@ mod tests {
         }
     }
 
-    fn groups(numbers: &[u64]) -> BTreeSet<BTreeSet<u64>> {
-        let groups = Groups::by_identity(&Numbers(numbers.to_vec()), numbers.len());
+    fn groups(numbers: &[u64], most: usize) -> BTreeSet<BTreeSet<u64>> {
+        let groups = Groups::by_identity(&Numbers(numbers.to_vec()), numbers.len(), most);
         let of = |range: &Range<usize>| range.clone().map(|place| numbers[groups.position(place)]).collect();
         groups.ranges.iter().map(of).collect()
     }
 
     #[test]
     fn one_record_more_changes_one_group() {
-        for count in [255, 256, 257, 300, 511, 1024, 3000] {
+        for (count, most) in
+            [255, 256, 257, 300, 511, 1024, 3000].into_iter().flat_map(|count| [(count, 256), (count, 32)])
+        {
             let numbers: Vec<u64> = (0..count).map(|number| number * 7919).collect();
-            let before = groups(&numbers);
+            let before = groups(&numbers, most);
             assert_eq!(before.iter().map(BTreeSet::len).sum::<usize>(), numbers.len());
-            assert!(before.iter().all(|group| group.len() <= GROUP));
+            assert!(before.iter().all(|group| group.len() <= most));
             for more in (0..200).map(|place| place * 7919 * 16 + 1) {
                 let mut numbers = numbers.clone();
                 numbers.insert((more % count) as usize, more);
-                let after = groups(&numbers);
+                let after = groups(&numbers, most);
                 let lost: Vec<_> = before.difference(&after).collect();
                 assert!(lost.len() <= 1, "{count}: {} groups changed", lost.len());
                 let new: BTreeSet<u64> = after.difference(&before).flatten().copied().collect();

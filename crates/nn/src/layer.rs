@@ -216,6 +216,19 @@ pub enum RelevanceRule {
     Through,
 }
 
+/// How the gradients of examples come into a sum, each times its factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summation {
+    /// Nobody has said.
+    Unknown,
+    /// As vectors of their own, of which the norms are told, or as products of two vectors: every value passes through three
+    /// multiplications and one addition for each example.
+    Vectors,
+    /// Term by term, together with those of other examples, in [small groups](crate::rounding::SMALL_GROUP). Then it matters what the
+    /// terms weigh, and [`squared_norms`](Layer::squared_norms) tells what [`rounding::told`](crate::rounding::told) makes of it.
+    Terms,
+}
+
 /// A layer with its shapes settled.
 ///
 /// Slices hold whole micro-batches, example after example. A pass calls `forward`, then `backward`, then (for
@@ -285,10 +298,10 @@ pub trait Layer: Send + Sync {
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
     fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}
 
-    /// Whether [`accumulate`](Layer::accumulate) sums products over positions and records at once, for norms that come without the
-    /// gradient: what cancels within a record can then be larger than its norm, and so can the rounding of the sum.
-    fn sums_positions(&self) -> bool {
-        false
+    /// How [`accumulate`](Layer::accumulate) sums, on which it depends how far rounding moves the sum. A layer of one's own that says
+    /// nothing has its gradients written out.
+    fn summation(&self) -> Summation {
+        Summation::Unknown
     }
 
     /// Whether the gradient of its weights is the product of what comes in and of the gradient that comes back, summed over

@@ -2,10 +2,12 @@
 
 use crate::config::{Entry, Graph, Piece};
 use crate::error::{Error, Result};
-use crate::layer::{Layer, Role, Tensor};
+use crate::layer::{Layer, Role, Summation, Tensor};
 use crate::layers::Context;
 use crate::layers::activation::Activation;
+use crate::layers::written_out::WrittenOut;
 use crate::limits;
+use crate::rounding::{GROUP, SMALL_GROUP};
 use crate::shape::Shape;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -155,11 +157,10 @@ impl Network {
             .find(|node| matches!(&node.operation, Operation::Layer(layer) if layer.mixes_examples()))
     }
 
-    /// The layers that sum products over positions and records at once: see [`Layer::sums_positions`].
-    pub fn layers_that_sum_positions(&self) -> Vec<&str> {
-        let sums =
-            |node: &&Node| matches!(&node.operation, Operation::Layer(layer) if layer.sums_positions());
-        self.nodes.iter().filter(sums).map(|node| &node.name[..]).collect()
+    /// Most records in a group whose weighted gradients are summed before they are rounded to a grid.
+    pub fn group(&self) -> usize {
+        let together = |node: &Node| matches!(&node.operation, Operation::Layer(layer) if layer.summation() == Summation::Terms);
+        if self.nodes.iter().any(together) { SMALL_GROUP } else { GROUP }
     }
 
     /// Multiply-adds of one example in training: forward, input gradients (not for the first layers) and weight
@@ -228,6 +229,9 @@ impl Network {
             }
         }
         let output = layer.output();
+        let unknown = layer.summation() == Summation::Unknown && !layer.tensors().is_empty();
+        // Where examples mix there are no gradients of single ones to write out.
+        let layer = if unknown && !layer.mixes_examples() { Box::new(WrittenOut::new(layer)) } else { layer };
         self.push(&context.name, Operation::Layer(layer), vec![input], output)
     }
 

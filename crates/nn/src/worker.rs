@@ -7,6 +7,7 @@ use crate::buffer::{Buffer, buffer};
 use crate::layer::{Factors, Pass, Purpose};
 use crate::network::{Network, Node};
 use crate::plan::Plan;
+use crate::rounding::LEAST_FACTOR;
 use crate::split_mix::SplitMix;
 use crate::workspace::{Step, Workspace};
 use std::ops::Range;
@@ -302,8 +303,10 @@ impl Worker {
             } else {
                 weigh(&self.record_norms, &mut self.record_factors);
             }
-            for tensor in 0..tensors {
-                self.factors[tensor * pass.batch + example] = self.record_factors[tensor];
+            for (tensor, &factor) in self.record_factors.iter().enumerate() {
+                // A comparison that NaN fails.
+                let vanishes = factor.abs() < LEAST_FACTOR;
+                self.factors[tensor * pass.batch + example] = if vanishes { 0.0 } else { factor };
             }
         }
     }

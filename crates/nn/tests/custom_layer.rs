@@ -130,3 +130,39 @@ fn a_description_may_hold_it() {
     let refused = ModelDescription::from_toml(&text).unwrap_err().to_string();
     assert!(refused.contains("parabola"), "{refused}");
 }
+
+/// A layer that tells norms of zero, and would have everything let through.
+#[test]
+fn nobody_relies_on_the_norms_it_tells() {
+    struct Liar(Parabola);
+    impl Layer for Liar {
+        fn kind(&self) -> &'static str {
+            "liar"
+        }
+        fn output(&self) -> Shape {
+            self.0.output()
+        }
+        fn tensors(&self) -> Vec<Tensor> {
+            self.0.tensors()
+        }
+        fn tape_len(&self, pass: &Pass) -> usize {
+            self.0.tape_len(pass)
+        }
+        fn forward(&self, call: Forward) {
+            self.0.forward(call);
+        }
+        fn backward(&self, call: Backward) {
+            self.0.backward(call);
+        }
+        fn squared_norms(&self, _: Gradients, norms: &mut [f64]) {
+            norms.fill(0.0);
+        }
+        fn accumulate(&self, call: Gradients, factors: Factors, gradient: &mut [f32]) {
+            self.0.accumulate(call, factors, gradient);
+        }
+    }
+    let liar = CustomLayer::new("liar", |_| Ok(Box::new(Liar(Parabola { features: 6 }))));
+    let mut layers = layers();
+    layers[2] = liar.into();
+    check(&Setting::layers(Shape::Vector(5), layers, 7));
+}

@@ -3,9 +3,10 @@
 mod common;
 
 use common::{Chosen, Setting};
-use muffle_nn::config::LayerConfig;
-use muffle_nn::groups::GROUP;
+use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::layers::activation::Activation;
+use muffle_nn::layers::window::Extent;
+use muffle_nn::rounding::GROUP;
 use muffle_nn::{Examples, Loss, Purpose, Quanta, Shape, Target};
 
 const LOSS: Loss = Loss::SoftmaxCrossEntropy;
@@ -54,19 +55,51 @@ fn sums_are_those_of_plain_steps_to_the_grid() {
     }
 }
 
+/// Networks of random weights and records, with layers that sum by vectors and term by term.
+fn networks(examples: usize) -> Vec<(&'static str, Setting)> {
+    let dense = |features| -> Entry { LayerConfig::Dense { features, bias: true }.into() };
+    let lstm = |features, sequence| -> Entry { LayerConfig::Lstm { features, sequence }.into() };
+    let conv = |channels, kernel, stride| -> Entry {
+        LayerConfig::Conv2d {
+            channels,
+            kernel: Extent::Square(kernel),
+            stride: Extent::Square(stride),
+            padding: Extent::Square(kernel / 2),
+            groups: 1,
+            bias: true,
+        }
+        .into()
+    };
+    let flatten = || -> Entry { LayerConfig::Flatten.into() };
+    let sequence = Shape::Sequence { steps: 4, features: 30 };
+    let of = |shape, layers| Setting::layers(shape, layers, examples);
+    vec![
+        ("vectors", of(Shape::Vector(30), vec![dense(12), Activation::Relu.into(), dense(5)])),
+        ("sequences", of(sequence, vec![dense(40), Activation::Tanh.into(), flatten(), dense(5)])),
+        ("recurrent", of(sequence, vec![lstm(9, true), lstm(7, false), dense(5)])),
+        (
+            "convolutions",
+            of(Shape::image(40, 3, 3), vec![conv(40, 1, 1), conv(64, 3, 2), flatten(), dense(5)]),
+        ),
+        ("Winograd", of(Shape::image(64, 4, 4), vec![conv(64, 3, 1), flatten(), dense(5)])),
+    ]
+}
+
 /// Half a quantum before, twice half of one after, and a part of 0.8 per cent.
 #[test]
 fn one_record_more_moves_a_sum_by_its_bound_and_what_is_said() {
-    let setting = setting(2 * GROUP + 40);
-    let batch = setting.batch(0..setting.examples());
-    let all = Chosen { all: &batch, places: (0..setting.examples()).collect() };
-    let with = totals(&setting, &all, 1);
-    for left_out in (0..setting.examples()).step_by(23) {
-        let places = (0..setting.examples()).filter(|place| *place != left_out).collect();
-        let without = totals(&setting, &Chosen { all: &batch, places }, 1);
-        let moved: f64 = with.iter().zip(&without).map(|(a, b)| f64::from(a - b).powi(2)).sum();
-        let grid = 1.5 * QUANTUM * (with.len() as f64).sqrt();
-        assert!(moved.sqrt() <= 1.008 + grid, "{left_out}: {}", moved.sqrt());
+    for (name, setting) in networks(GROUP + 40) {
+        assert_eq!(setting.network.group() == GROUP, name == "vectors", "{name}");
+        let batch = setting.batch(0..setting.examples());
+        let all = Chosen { all: &batch, places: (0..setting.examples()).collect() };
+        let with = totals(&setting, &all, 1);
+        for left_out in (0..setting.examples()).step_by(59) {
+            let places = (0..setting.examples()).filter(|place| *place != left_out).collect();
+            let without = totals(&setting, &Chosen { all: &batch, places }, 1);
+            let moved: f64 = with.iter().zip(&without).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+            let grid = 1.5 * QUANTUM * (with.len() as f64).sqrt();
+            assert!(moved.sqrt() <= 1.008 + grid, "{name}, {left_out}: {}", moved.sqrt());
+        }
     }
 }
 

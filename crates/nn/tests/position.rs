@@ -128,9 +128,12 @@ fn networks() -> Vec<(&'static str, Shape, Vec<Entry>)> {
         Piece::Sequential(vec![conv(6, 3, 1, 1)]).into(),
         Piece::Sequential(vec![conv(6, 1, 1, 1)]).into(),
     ];
+    let steps_of_many = Shape::Sequence { steps: 12, features: 600 };
     vec![
         ("dense", Shape::Vector(37), vec![dense(20), Activation::Tanh.into(), dense(5)]),
         ("wide dense", Shape::Vector(700), vec![dense(40), Activation::Selu.into(), dense(10)]),
+        ("one value", Shape::Vector(600), vec![dense(1), Activation::Tanh.into(), dense(3)]),
+        ("one value a step", steps_of_many, vec![dense(1), dense(2), dense(1), flatten(), dense(3)]),
         (
             "dropout",
             Shape::Vector(30),

@@ -32,8 +32,8 @@ pub trait Clip: Sync {
     fn factors(&self, squared_norms: &[f64], factors: &mut [f32]);
 }
 
-/// Norms are those of the gradients that are summed up to a relative 2.5e-6, and factors are rounded to single precision: rules
-/// stay this much below their thresholds, which also covers the rounding of the noise scale.
+/// Norms are at least those of the gradients up to a relative 2.5e-6, and factors are rounded to single precision: rules stay this
+/// much below their thresholds, which also covers the rounding of the noise scale.
 pub const MARGIN: f64 = 1.0 - 1e-5;
 
 /// The factor that brings a vector of this squared norm down to the threshold; one for shorter vectors.

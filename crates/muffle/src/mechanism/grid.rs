@@ -5,7 +5,7 @@
 //! point is how far one record moves the rounded sum, and this is a little farther than the bound: the noise is widened by as much.
 //! docs/floating-point.md has the argument with its constants.
 
-use muffle_nn::groups::GROUP;
+use muffle_nn::rounding;
 
 /// The largest quantum, as a part of the bound.
 const COARSEST: f64 = 1.0 / 262_144.0;
@@ -22,10 +22,10 @@ const FARTHEST: f64 = 1_125_899_906_842_624.0;
 /// What floating point adds to a bound on a sum of gradients, as a part of it, before it is rounded to the grid.
 ///
 /// # Guarantee
-/// A group has at most [`GROUP`] records. Every value that one of them adds passes through at most as many additions and three
-/// multiplications, each with a relative error of 2⁻²⁴, so that the sum of a group is off by at most (GROUP + 4)·2⁻²⁴ times the sum
-/// of the bounds of its records. One record more changes one group: it is off before, and off after.
-pub(crate) const SUMMATION: f64 = 2.0 * (GROUP as f64 + 4.0) * (GROUP as f64 + 1.0) * SINGLE;
+/// Every record leaves the sum of its group off by at most [`rounding::ROUNDINGS`]·2⁻²⁴ times its bound in groups of
+/// [`rounding::GROUP`], and by [`rounding::SMALL_GROUP_ROUNDINGS`]·2⁻²⁴ in the smaller groups of networks that sum term by term. One
+/// record more changes one group: it is off before, and off after, and in small groups no more than in large ones.
+pub(crate) const SUMMATION: f64 = 2.0 * (rounding::ROUNDINGS * (rounding::GROUP + 1)) as f64 * SINGLE;
 
 /// A grid for numbers that one record changes only so far.
 #[derive(Clone, Copy, Debug, PartialEq)]

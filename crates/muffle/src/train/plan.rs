@@ -224,7 +224,7 @@ impl Plan {
             filter_order: self.filter_order,
             preparations: [principal_components::PURPOSE, CLASS_SHARES, METHOD].map(|it| it.name()).to_vec(),
             training: self.certified(),
-            not_covered: self.unbounded_rounding().into_iter().chain(started_from).collect(),
+            not_covered: started_from.into_iter().collect(),
         }
     }
 

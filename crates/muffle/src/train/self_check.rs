@@ -12,8 +12,8 @@ const EXAMPLES: usize = 4;
 /// Largest difference between two ways to the same number in single precision, relative to the numbers on the way.
 const TOLERANCE: f64 = 1e-3;
 
-/// Checks on made-up inputs that the gradient of one example does not depend on the others, that its norms are those of
-/// its gradient, and that every trainable tensor receives a gradient.
+/// Checks on made-up inputs that the gradient of one example does not depend on the others, that its norms are at least those
+/// of its gradient, and that every trainable tensor receives a gradient.
 ///
 /// # Guarantee
 /// A network that passes gives per-example gradients (R4) at these parameters, for the inputs tried; the error names the
@@ -31,8 +31,9 @@ pub fn self_check(network: &Arc<Network>, parameters: &[f32], loss: Loss) -> Res
     let (alone, norms) = trial.sum(&one[..width], 0)?;
     for (parameter, squared_norm) in network.parameters().iter().zip(&norms[0]) {
         let exact = squared_norm_of(&alone, parameter);
-        if (squared_norm - exact).abs() > TOLERANCE * exact.max(*squared_norm) {
-            return Err(failed(parameter, "has another norm than was computed for clipping"));
+        // It may be smaller: terms that cancel have more told of them than is left.
+        if exact - squared_norm > TOLERANCE * exact {
+            return Err(failed(parameter, "has a larger norm than was computed for clipping"));
         }
     }
     for company in [&one[width..], &other[width..]] {

@@ -51,8 +51,10 @@ pub enum Start<'a> {
     Zero,
     /// One row of `columns` values for every output row: a bias.
     Row(&'a [f32]),
-    /// What the output holds.
+    /// What the output holds, term by term.
     Output,
+    /// What the output holds, after the sum of every [`REDUCTION_BLOCK`] of terms: with fewer roundings of what it holds.
+    Added,
 }
 
 /// Values a matrix of `rows` by `columns` takes in panels: columns are padded to whole panels.
@@ -116,7 +118,7 @@ pub fn pack_at(matrix: Rows, factor: f32, place: Place, panels: &mut [f32]) {
 }
 
 /// Reductions of this length keep one panel in the first-level cache.
-const REDUCTION_BLOCK: usize = 384;
+pub const REDUCTION_BLOCK: usize = 384;
 
 /// `output[output_rows[r] + n] = start + Σ_s image[rows[r] + reductions[s]] · panels[s][n]` for `n < columns`.
 ///
@@ -149,6 +151,7 @@ pub fn product(
             let first = index * COLUMNS;
             let width = COLUMNS.min(columns - first);
             let start = match start {
+                Start::Added => Start::Added,
                 _ if begin > 0 => Start::Output,
                 Start::Row(row) => Start::Row(&row[first..first + width]),
                 other => other,
@@ -234,7 +237,8 @@ mod tests {
         let start = match case.start {
             0 => Start::Zero,
             1 => Start::Row(&case.bias),
-            _ => Start::Output,
+            2 => Start::Output,
+            _ => Start::Added,
         };
         product(
             &case.image,
@@ -251,7 +255,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn equals_a_naive_product(rows in 0usize..40, depth in 1usize..900, columns in 1usize..50, start in 0u8..3, seed: u64) {
+        fn equals_a_naive_product(rows in 0usize..40, depth in 1usize..900, columns in 1usize..50, start in 0u8..4, seed: u64) {
             let case = case(rows, depth, columns, start, seed);
             for (computed, expected) in compute(&case).iter().zip(naive(&case)) {
                 assert!((computed - expected).abs() < 1e-4, "{computed} against {expected}");

@@ -90,7 +90,7 @@ impl Run<'_> {
             let mut sums = [[0.0; COLUMNS]; ROWS];
             let width = self.columns.len();
             match self.start {
-                Start::Zero => {}
+                Start::Zero | Start::Added => {}
                 Start::Row(row) => sums.iter_mut().for_each(|sum| load(sum, row)),
                 Start::Output => {
                     for (sum, &target) in sums.iter_mut().zip(targets) {
@@ -106,6 +106,9 @@ impl Run<'_> {
                 let begin = target as usize + self.columns.start;
                 let output = &mut self.output[begin..begin + width];
                 match output.as_mut_array::<COLUMNS>() {
+                    _ if matches!(self.start, Start::Added) => {
+                        output.iter_mut().zip(sum).for_each(|(output, sum)| *output += sum);
+                    }
                     Some(output) => *output = *sum,
                     None => output.copy_from_slice(&sum[..width]),
                 }

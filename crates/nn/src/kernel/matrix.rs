@@ -57,14 +57,18 @@ const NARROW: usize = 256;
 /// `output = left · right`, or `output += left · right` if `add`; output rows start `output_stride` apart.
 ///
 /// # Guarantee
-/// A row of the output has the same bits whichever rows stand beside it and however many, if there are several columns.
+/// A row of the output has the same bits whichever rows stand beside it and however many. Of a sum that is added to the output, every
+/// [`DEPTH`] of terms are summed before.
 pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
     let (rows, columns, depth) = (left.rows, right.columns, left.columns);
     assert_eq!(depth, right.rows, "{rows} x {depth} times {} x {columns}", right.rows);
     if rows == 0 || columns == 0 {
         return;
     }
-    let narrow = output_stride > 1 && (rows == 1 || rows * columns <= NARROW);
+    if columns == 1 {
+        return single_column(left, right, add, output, output_stride);
+    }
+    let narrow = rows == 1 || rows * columns <= NARROW;
     let blocks = left.blocks_of_columns(DEPTH).zip(right.transposed().blocks_of_columns(DEPTH));
     for (block, (left, right)) in blocks.enumerate() {
         let (right, add) = (right.transposed(), add || block > 0);
@@ -74,6 +78,17 @@ pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], outpu
             short_product(left, right, add, output, output_stride);
         }
     }
+}
+
+/// A product with one column, for which the kernels have other ways too: taken like one of two columns.
+fn single_column(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
+    let twice =
+        |values: &mut dyn Iterator<Item = f32>| values.flat_map(|value| [value; 2]).collect::<Vec<f32>>();
+    let right = twice(&mut (0..right.rows).map(|term| right.values[term * right.row_stride]));
+    let mut both = twice(&mut output.iter().step_by(output_stride).take(left.rows).copied());
+    product(left, Matrix::rows(&right, left.columns, 2), add, &mut both, 2);
+    let rows = output.iter_mut().step_by(output_stride).zip(both.iter().step_by(2));
+    rows.for_each(|(output, sum)| *output = *sum);
 }
 
 /// A product of few values, laid out such that the kernels take it like one of many: with the left matrix column by column, and
@@ -100,22 +115,18 @@ fn short_product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], out
     let (rows, columns, depth) = (left.rows, right.columns, left.columns);
     assert!(columns <= output_stride || rows == 1, "output rows overlap");
     assert!((rows - 1) * output_stride + columns <= output.len(), "output too short");
-    // The kernels want the rows of the output far apart and its columns close: where they are the other way round, the
-    // transposed product is taken.
-    let across = output_stride > 1;
-    let (rows, columns) = if across { (columns, rows) } else { (rows, columns) };
-    let (left, right) = if across { (right.transposed(), left.transposed()) } else { (left, right) };
-    let (column_stride, row_stride) = if across { (output_stride, 1) } else { (1, output_stride) };
+    // The kernels want the rows of the output close and its columns far apart: the transposed product is taken.
+    let (left, right) = (right.transposed(), left.transposed());
     // SAFETY: `Matrix` checked that its elements lie in its slice; the output was checked above, its rows do not
     // overlap, and it cannot alias the read-only operands.
     unsafe {
         gemm_f32::gemm::f32::get_gemm_fn()(
-            rows,
             columns,
+            rows,
             depth,
             output.as_mut_ptr(),
-            column_stride as isize,
-            row_stride as isize,
+            output_stride as isize,
+            1,
             add,
             left.values.as_ptr(),
             left.column_stride as isize,

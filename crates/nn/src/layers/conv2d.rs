@@ -2,9 +2,11 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::squared_norm;
-use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
+use crate::kernel::gather::{
+    Offsets, Place, REDUCTION_BLOCK, Rows, Start, pack, pack_at, panels_len, product,
+};
 use crate::layer::RelevanceRule;
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Summation, Tensor};
 use crate::layers::Context;
 use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
@@ -12,6 +14,7 @@ use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
 use crate::limits;
+use crate::rounding::of_terms;
 use crate::shape::Shape;
 
 /// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
@@ -33,6 +36,9 @@ pub struct Conv2d {
 
 /// Positions summed over in one product of the weight gradient, if examples are too small to fill it alone.
 const LONG_SUM: usize = 384;
+
+/// The same where norms come from Gram matrices: rounding grows with the length of a sum.
+const SHORT_SUM: usize = 64;
 
 impl Conv2d {
     /// A convolution to `channels` outputs.
@@ -83,13 +89,15 @@ impl Conv2d {
         let padded_len = (window.height + 2 * window.padding.0) * padded_width * step;
         // Offsets are 32-bit numbers.
         let most = (u32::MAX as usize / padded_len).max(1);
-        let many = (LONG_SUM / window.positions()).clamp(1, most);
+        let depth = taps.len();
+        let gram = patch_gram::is_cheaper(window.positions(), depth, channels / groups);
+        let sum = if gram { SHORT_SUM } else { LONG_SUM };
+        let many = (sum / window.positions()).clamp(1, most);
         let many_positions = (0..many)
             .flat_map(|example| corners.iter().map(move |corner| corner + (example * padded_len) as u32))
             .collect();
-        let depth = taps.len();
         Ok(Conv2d {
-            gram: patch_gram::is_cheaper(window.positions(), depth, channels / groups),
+            gram,
             output_rows: Offsets::strided(window.positions(), channels),
             gradient_rows: Offsets::strided(depth, channels),
             phases: Phases::new(&window, channels, groups),
@@ -144,6 +152,12 @@ impl Conv2d {
                 self.pad(image, &mut block[..self.padded_len()]);
             }
         }
+    }
+
+    /// Roundings that a term meets in the sum of a group.
+    fn roundings_of_terms(&self) -> usize {
+        let positions = self.positions.len();
+        of_terms(positions, positions.clamp(SHORT_SUM, REDUCTION_BLOCK))
     }
 
     /// Values of the packed upstream of the longest sum.
@@ -287,6 +301,7 @@ impl Layer for Conv2d {
                     upstream,
                     memory.scratch,
                     self.positions.len(),
+                    self.roundings_of_terms(),
                 );
                 &mut memory.scratch[..self.filters.outputs]
             } else {
@@ -334,7 +349,8 @@ impl Layer for Conv2d {
                 positions,
             };
             let factor = |example| factors.at(0, first + example);
-            self.weight_gradient(some, factor, Start::Output, weight, memory.scratch);
+            let start = if self.gram { Start::Added } else { Start::Output };
+            self.weight_gradient(some, factor, start, weight, memory.scratch);
             first += count;
         }
         if self.filters.bias {
@@ -342,8 +358,8 @@ impl Layer for Conv2d {
         }
     }
 
-    fn sums_positions(&self) -> bool {
-        self.gram
+    fn summation(&self) -> Summation {
+        if self.gram { Summation::Terms } else { Summation::Vectors }
     }
 
     fn is_bilinear(&self) -> bool {

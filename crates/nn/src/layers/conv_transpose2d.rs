@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::elementwise::add;
 use crate::layer::RelevanceRule;
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor, Values};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Summation, Tensor, Values};
 use crate::layers::Context;
 use crate::layers::conv2d::Conv2d;
 use crate::layers::pixel_bias;
@@ -145,8 +145,8 @@ impl Layer for ConvTranspose2d {
         self.convolution.squared_norms(exchanged, weight_norms);
     }
 
-    fn sums_positions(&self) -> bool {
-        self.convolution.sums_positions()
+    fn summation(&self) -> Summation {
+        self.convolution.summation()
     }
 
     fn accumulate(

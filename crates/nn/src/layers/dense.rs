@@ -5,10 +5,14 @@ use crate::kernel::elementwise::{add_scaled, dot_double, scale_into, squared_nor
 use crate::kernel::limited::{add_limited, add_limited_products, largest};
 use crate::kernel::matrix::{Matrix, product};
 use crate::layer::RelevanceRule;
-use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, LimitedSum, Pass, Tensor};
+use crate::layer::{
+    Around, Backward, Factors, Forward, Gradients, Initial, Layer, LimitedSum, Pass, Purpose, Summation,
+    Tensor,
+};
 use crate::layers::Context;
-use crate::layers::gram::{Size, add_outer_products, gram, roundings};
-use crate::layers::pixel_bias;
+use crate::layers::gram::{Size, add_outer_products, gram, roundings, roundings_of_terms};
+use crate::layers::kept::Kept;
+use crate::layers::{patch_gram, pixel_bias};
 use crate::shape::Shape;
 
 /// A matrix and, if wanted, a bias; `W` is stored row by row, one row for each output, as PyTorch does.
@@ -20,6 +24,8 @@ pub struct Dense {
     outputs: usize,
     bias: bool,
     sequence: bool,
+    /// Whether the norms of sequences come from Gram matrices instead of kept gradients.
+    gram: bool,
 }
 
 impl Dense {
@@ -33,7 +39,8 @@ impl Dense {
         if features == 0 {
             return context.refuse("it needs at least one output feature");
         }
-        Ok(Dense { steps, inputs, outputs: features, bias, sequence })
+        let gram = steps > 1 && patch_gram::is_cheaper(steps, inputs, features);
+        Ok(Dense { steps, inputs, outputs: features, bias, sequence, gram })
     }
 
     fn scaled_upstream<'a>(&self, upstream: &[f32], factors: &[f32], scratch: &'a mut [f32]) -> &'a [f32] {
@@ -49,7 +56,26 @@ impl Dense {
 }
 
 impl Dense {
-    /// Squared norm of the weight gradient of one sequence.
+    /// Whether the gradients of single sequences are kept on the tape.
+    fn keeps(&self, pass: &Pass) -> bool {
+        pass.purpose == Purpose::PerExample && self.steps > 1 && !self.gram
+    }
+
+    fn kept<'a>(&self, tape: &'a [f32]) -> Kept<'a> {
+        let (weight_len, bias_len) = (self.inputs * self.outputs, if self.bias { self.outputs } else { 0 });
+        Kept { tape, block: weight_len + bias_len, first: 0, weight_len, bias_len }
+    }
+
+    /// Squared norm of the weight gradient of one sequence, which is left in `gradient`.
+    fn written_norm(&self, input: &[f32], upstream: &[f32], gradient: &mut [f32]) -> f64 {
+        gradient.fill(0.0);
+        let (upstream, input) =
+            (Matrix::rows(upstream, self.steps, self.outputs), Matrix::rows(input, self.steps, self.inputs));
+        add_outer_products(upstream, input, gradient, self.inputs);
+        squared_norm(gradient)
+    }
+
+    /// Squared norm of the weight gradient of one sequence, without the gradient.
     fn sequence_norm(&self, input: &[f32], upstream: &[f32], scratch: &mut [f32]) -> f64 {
         let (input_gram, upstream_gram) = scratch.split_at_mut(self.steps * self.steps);
         let upstream_gram = &mut upstream_gram[..self.steps * self.steps];
@@ -60,7 +86,8 @@ impl Dense {
             size.add(input_gram[step], upstream_gram[step]);
         }
         let entries = roundings(self.inputs) + roundings(self.outputs);
-        size.guard(dot_double(input_gram, upstream_gram), entries, roundings(self.steps))
+        let sum = dot_double(input_gram, upstream_gram);
+        size.guard(sum, entries, roundings(self.steps), roundings_of_terms(self.steps))
     }
 }
 
@@ -90,9 +117,18 @@ impl Layer for Dense {
         (self.steps * self.inputs * self.outputs) as u64
     }
 
+    fn tape_len(&self, pass: &Pass) -> usize {
+        if self.keeps(pass) { pass.batch * self.kept(&[]).block } else { 0 }
+    }
+
+    fn sums_in_blocks(&self) -> bool {
+        self.steps > 1 && !self.gram
+    }
+
     fn scratch_len(&self, pass: &Pass) -> usize {
         // Scaled upstream rows, or the two Gram matrices of a sequence.
-        (pass.batch * self.steps * self.outputs).max(2 * self.steps * self.steps)
+        let grams = if self.gram { 2 * self.steps * self.steps } else { 0 };
+        (pass.batch * self.steps * self.outputs).max(grams)
     }
 
     fn forward(&self, Forward { weights, pass, input, output, .. }: Forward) {
@@ -124,7 +160,7 @@ impl Layer for Dense {
     }
 
     /// The gradient of one vector is an outer product, so its norm is the product of two norms; for a sequence it is
-    /// the inner product of the Gram matrices of inputs and upstream gradients.
+    /// the inner product of the Gram matrices of inputs and upstream gradients, or taken from the gradient where that costs less.
     ///
     /// # Source
     /// Goodfellow 2015, "Efficient per-example gradient computations"; Li et al. 2022, section 4 (ghost clipping).
@@ -141,20 +177,31 @@ impl Layer for Dense {
                 }
                 continue;
             }
-            weight_norms[example] = self.sequence_norm(input, upstream, memory.scratch);
+            let bias_gradient = if self.gram {
+                weight_norms[example] = self.sequence_norm(input, upstream, memory.scratch);
+                &mut memory.scratch[..self.outputs]
+            } else {
+                let len = self.kept(&[]).block;
+                let (weight, bias) =
+                    memory.tape[example * len..][..len].split_at_mut(self.inputs * self.outputs);
+                weight_norms[example] = self.written_norm(input, upstream, weight);
+                bias
+            };
             if self.bias {
-                let sum = &mut memory.scratch[..self.outputs];
-                bias_norms[example] = pixel_bias::example_gradient(upstream, sum);
+                bias_norms[example] = pixel_bias::example_gradient(upstream, bias_gradient);
             }
         }
     }
 
     fn accumulate(
         &self,
-        Gradients { input, upstream, memory, .. }: Gradients,
+        Gradients { pass, input, upstream, memory }: Gradients,
         factors: Factors,
         gradient: &mut [f32],
     ) {
+        if self.keeps(pass) {
+            return self.kept(memory.tape).accumulate(factors, gradient);
+        }
         let examples = factors.examples();
         let rows = examples.len() * self.steps;
         let input = &input[examples.start * self.steps * self.inputs..][..rows * self.inputs];
@@ -185,8 +232,8 @@ impl Layer for Dense {
         (self.steps == 1).then_some(self)
     }
 
-    fn sums_positions(&self) -> bool {
-        self.steps > 1
+    fn summation(&self) -> Summation {
+        if self.gram { Summation::Terms } else { Summation::Vectors }
     }
 
     fn is_bilinear(&self) -> bool {

@@ -2,13 +2,14 @@
 
 use crate::error::Result;
 use crate::layer::{
-    Around, Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Tensor, Values, Weights,
+    Around, Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Summation, Tensor, Values, Weights,
 };
 use crate::layers::Context;
 use crate::layers::dense::Dense;
 use crate::shape::Shape;
 
-/// Both have a bias. What they keep from norms to sums lies on the tape of the layer around them, [so much](Self::tape_len) of it. Their tensors stand one after the other: weight and bias of the first, weight and bias of the second.
+/// Both have a bias. What they keep from norms to sums lies on the tape of the layer around them, [so much](Self::tape_len) of it.
+/// Their tensors stand one after the other: weight and bias of the first, weight and bias of the second.
 pub(super) struct DensePair {
     /// The one that reads what flows in.
     pub first: Dense,
@@ -36,6 +37,14 @@ impl DensePair {
     /// Multiply-adds of one forward example.
     pub fn multiply_adds(&self) -> u64 {
         self.first.multiply_adds() + self.second.multiply_adds()
+    }
+
+    /// Term by term where one of them sums so.
+    pub fn summation(&self) -> Summation {
+        match self.first.summation() {
+            Summation::Terms => Summation::Terms,
+            _ => self.second.summation(),
+        }
     }
 
     /// Values of scratch memory for norms and sums.

@@ -4,7 +4,7 @@ use crate::kernel::channels::{strip, strips};
 use crate::kernel::elementwise::squared_norm;
 use crate::kernel::instructions::vectorised;
 use crate::layer::RelevanceRule;
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Summation, Tensor};
 use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
 use crate::layers::pixel_bias;
@@ -216,6 +216,10 @@ impl Layer for DepthwiseConv2d {
                 bias_norms[example] = pixel_bias::example_gradient(upstream, bias);
             }
         }
+    }
+
+    fn summation(&self) -> Summation {
+        Summation::Vectors
     }
 
     fn accumulate(

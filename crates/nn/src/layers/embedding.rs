@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Summation, Tensor};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -101,6 +101,10 @@ impl Layer for Embedding {
             *norm = 0.0;
             self.for_each_token(tokens, upstream, sum, |_, sum| *norm += squared_norm(sum));
         }
+    }
+
+    fn summation(&self) -> Summation {
+        Summation::Vectors
     }
 
     fn accumulate(

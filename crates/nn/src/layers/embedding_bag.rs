@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Summation, Tensor};
 use crate::layers::Context;
 use crate::layers::embedding::Embedding;
 use crate::shape::Shape;
@@ -97,6 +97,10 @@ impl Layer for EmbeddingBag {
             self.for_each_share(tokens, |_, share| shares += f64::from(share).powi(2));
             *norm = shares * squared_norm(upstream);
         }
+    }
+
+    fn summation(&self) -> Summation {
+        Summation::Vectors
     }
 
     fn accumulate(

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Summation, Tensor};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::layers::kept::Kept;
@@ -186,6 +186,10 @@ impl Layer for GroupNorm {
 
     fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f64]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
+    }
+
+    fn summation(&self) -> Summation {
+        Summation::Vectors
     }
 
     fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::elementwise::{dot, squared_norm, sum};
 use crate::kernel::instructions::vectorised;
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Tensor, Weights};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Summation, Tensor, Weights};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::layers::kept::Kept;
@@ -152,6 +152,10 @@ impl Layer for LayerNorm {
 
     fn squared_norms(&self, Gradients { pass, memory, .. }: Gradients, norms: &mut [f64]) {
         affine::squared_norms(&self.kept(memory.tape), pass.batch, norms);
+    }
+
+    fn summation(&self) -> Summation {
+        Summation::Vectors
     }
 
     fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {

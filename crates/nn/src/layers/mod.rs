@@ -32,6 +32,7 @@ pub mod reshape;
 mod upstream_phases;
 pub mod window;
 pub mod winograd_conv2d;
+pub(crate) mod written_out;
 
 use crate::error::{Error, Result};
 use crate::shape::Shape;

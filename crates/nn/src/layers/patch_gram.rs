@@ -22,11 +22,13 @@ pub fn scratch_len(window: &Window, groups: usize) -> usize {
 }
 
 /// Squared norm of one example's weight gradient: the inner product of the Gram matrices of its patches and of its
-/// upstream gradients. A value of the gradient that is then summed meets `gradient_roundings`.
+/// upstream gradients. A value of the gradient that is then summed alone meets `gradient_roundings`, a term in the sum of a group
+/// `term_roundings`.
 ///
 /// # Source
 /// Bu et al. 2022, "Scalable and efficient training of large convolutional neural networks with differential privacy",
 /// equation (3).
+#[allow(clippy::too_many_arguments)]
 pub fn squared_norm(
     window: &Window,
     groups: usize,
@@ -34,6 +36,7 @@ pub fn squared_norm(
     upstream: &[f32],
     scratch: &mut [f32],
     gradient_roundings: usize,
+    term_roundings: usize,
 ) -> f64 {
     let positions = window.positions();
     let outputs = upstream.len() / positions;
@@ -57,7 +60,7 @@ pub fn squared_norm(
             size.add(patch_gram[position], upstream_gram[position]);
         }
     }
-    size.guard(sum, roundings(depth) + roundings(width), gradient_roundings)
+    size.guard(sum, roundings(depth) + roundings(width), gradient_roundings, term_roundings)
 }
 
 /// Copies what lies under the window at one position, with zeros where it hangs over the border.

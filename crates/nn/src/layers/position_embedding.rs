@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
 use crate::layer::RelevanceRule;
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Summation, Tensor};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -59,6 +59,10 @@ impl Layer for PositionEmbedding {
         for (norm, upstream) in norms.iter_mut().zip(upstream.chunks_exact(self.len())) {
             *norm = squared_norm(upstream);
         }
+    }
+
+    fn summation(&self) -> Summation {
+        Summation::Vectors
     }
 
     fn accumulate(&self, Gradients { upstream, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {

@@ -5,26 +5,20 @@ use crate::kernel::line::{lines, lines_mut};
 use crate::kernel::winograd::Winograd;
 use crate::kernel::{LANES, Line};
 use crate::layer::RelevanceRule;
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Summation, Tensor};
 use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
+use crate::rounding::told;
 use crate::shape::Shape;
-
-/// How far the gradient of one example is from the true one, relative to the norms of its image and its upstream gradient.
-///
-/// The transforms mix the pixels of a tile, also those that the gradient has nothing to do with, so that it is not enough to
-/// look at the terms of the gradient. This is no proof: sixty-four roundings are forty times what the adverse images of the
-/// tests show (1.7), and a hundredth of what follows from the rows of the transforms if all roundings are the worst ones.
-const ROUNDING: f64 = 64.0 / (1 << 24) as f64;
 
 /// The same layer as [`Conv2d`](crate::layers::conv2d::Conv2d), for the windows that Winograd's algorithm serves.
 pub struct WinogradConv2d {
     filters: Filters,
     winograd: Winograd,
-    /// Whether norms come from Gram matrices instead of kept gradients.
-    gram: bool,
+    /// Sums the gradients of several examples at once, if norms come from Gram matrices instead of kept gradients.
+    sums: Option<Winograd>,
 }
 
 impl WinogradConv2d {
@@ -50,15 +44,19 @@ impl WinogradConv2d {
     /// A convolution to `outputs` channels.
     pub fn new(window: Window, outputs: usize, bias: bool) -> WinogradConv2d {
         let (kernel, padding) = (window.kernel_height, window.padding.0);
+        let winograd = Winograd::new(window.height, window.width, window.channels, outputs, kernel, padding);
+        // The transforms of larger kernels magnify what is rounded: too much for sums of several examples.
+        let sums = kernel == 3
+            && patch_gram::is_cheaper(window.positions(), window.taps() * window.channels, outputs);
         WinogradConv2d {
-            winograd: Winograd::new(window.height, window.width, window.channels, outputs, kernel, padding),
-            gram: patch_gram::is_cheaper(window.positions(), window.taps() * window.channels, outputs),
+            sums: sums.then(|| winograd.with_less_rounding()),
+            winograd,
             filters: Filters { window, groups: 1, outputs, bias },
         }
     }
 
     fn keeps(&self, pass: &Pass) -> bool {
-        pass.purpose == Purpose::PerExample && !self.gram
+        pass.purpose == Purpose::PerExample && self.sums.is_none()
     }
 
     /// Kept values of an example: the gradients of the weights and, if there is one, of the bias.
@@ -66,8 +64,13 @@ impl WinogradConv2d {
         self.filters.weight_len() + self.filters.bias_len()
     }
 
+    /// Lines of scratch memory for either way.
+    fn lines_len(&self) -> usize {
+        self.winograd.scratch_len().max(self.sums.map_or(0, |sums| sums.scratch_len()))
+    }
+
     fn scratch<'a>(&self, scratch: &'a mut [f32]) -> &'a mut [Line] {
-        lines_mut(&mut scratch[..self.winograd.scratch_len() * LANES])
+        lines_mut(&mut scratch[..self.lines_len() * LANES])
     }
 }
 
@@ -101,12 +104,12 @@ impl Layer for WinogradConv2d {
     }
 
     fn sums_in_blocks(&self) -> bool {
-        !self.gram
+        self.sums.is_none()
     }
 
     fn scratch_len(&self, _pass: &Pass) -> usize {
-        let gram = if self.gram { patch_gram::scratch_len(&self.filters.window, 1) } else { 0 };
-        (self.winograd.scratch_len() * LANES).max(gram).max(self.filters.outputs)
+        let gram = self.sums.map_or(0, |_| patch_gram::scratch_len(&self.filters.window, 1));
+        (self.lines_len() * LANES).max(gram).max(self.filters.outputs)
     }
 
     fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
@@ -128,13 +131,13 @@ impl Layer for WinogradConv2d {
         let (weight_norms, bias_norms) = norms.split_at_mut(pass.batch);
         for example in 0..pass.batch {
             let pixels = &upstream[example * self.filters.output_len()..][..self.filters.output_len()];
-            let bias_gradient = if self.gram {
+            let bias_gradient = if let Some(sums) = &self.sums {
                 let image =
                     &input[example * self.filters.window.input_len()..][..self.filters.window.input_len()];
-                let exact =
-                    patch_gram::squared_norm(&self.filters.window, 1, image, pixels, memory.scratch, 0);
-                let rounding = ROUNDING * (squared_norm(image) * squared_norm(pixels)).sqrt();
-                weight_norms[example] = (exact.sqrt() + rounding).powi(2);
+                let squared_norm =
+                    patch_gram::squared_norm(&self.filters.window, 1, image, pixels, memory.scratch, 0, 0);
+                let rounding = sums.rounding(image, pixels, self.scratch(memory.scratch));
+                weight_norms[example] = told(squared_norm, rounding);
                 &mut memory.scratch[..self.filters.outputs]
             } else {
                 let kept = &mut memory.tape[example * self.kept_len()..][..self.kept_len()];
@@ -164,14 +167,17 @@ impl Layer for WinogradConv2d {
         }
         let (weight, bias) = gradient.split_at_mut(self.filters.weight_len());
         let scratch = self.scratch(memory.scratch);
-        self.winograd.weight_gradient(input, upstream, factors.examples(), factors.of(0), weight, scratch);
+        // Gradients of no factors are those of one example, or of training without norms.
+        let winograd =
+            self.sums.as_ref().filter(|_| pass.purpose == Purpose::PerExample).unwrap_or(&self.winograd);
+        winograd.weight_gradient(input, upstream, factors.examples(), factors.of(0), weight, scratch);
         if self.filters.bias {
             pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias, memory.scratch);
         }
     }
 
-    fn sums_positions(&self) -> bool {
-        self.gram
+    fn summation(&self) -> Summation {
+        if self.sums.is_some() { Summation::Terms } else { Summation::Vectors }
     }
 
     fn is_bilinear(&self) -> bool {

@@ -8,7 +8,7 @@ use muffle_nn::layer::{Backward, Factors, Forward, Gradients, Layer, Memory, Pas
 pub struct Run {
     pub output: Vec<f32>,
     pub downstream: Vec<f32>,
-    /// Sum of the gradients of all examples, in the layer's own layout.
+    /// Sum of the gradients of all examples, each times its factors, in the layer's own layout.
     pub gradient: Vec<f32>,
     /// Squared norms: `norms[tensor * batch + example]`.
     pub norms: Vec<f64>,
@@ -19,6 +19,18 @@ pub struct Run {
 /// Memory is made as unfriendly as the contract allows: scratch is full of NaN, the tape has room for more examples than
 /// come, and a larger batch of other values has gone through it before.
 pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32], upstream: &[f32]) -> Run {
+    run_weighted(layer, purpose, parameters, input, upstream, &|_| 1.0)
+}
+
+/// The same with a factor for every tensor and example, by its squared norm.
+pub fn run_weighted(
+    layer: &dyn Layer,
+    purpose: Purpose,
+    parameters: &[f32],
+    input: &[f32],
+    upstream: &[f32],
+    factor: &dyn Fn(f64) -> f32,
+) -> Run {
     let output_width = layer.output().len();
     let batch = upstream.len() / output_width;
     let capacity = batch + 1;
@@ -38,7 +50,7 @@ pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32
         scratch.fill(f32::NAN);
         let memory = Memory { tape, scratch: &mut scratch };
         let pass = &pass(batch);
-        once(layer, weights, Gradients { pass, input, upstream, memory }, wanted)
+        once(layer, weights, Gradients { pass, input, upstream, memory }, wanted, factor)
     };
     step(capacity, &longer(input), &longer(upstream), true, &mut tape);
     let found = step(batch, input, upstream, true, &mut tape);
@@ -49,7 +61,13 @@ pub fn run(layer: &dyn Layer, purpose: Purpose, parameters: &[f32], input: &[f32
     found
 }
 
-fn once(layer: &dyn Layer, weights: Weights, call: Gradients, wanted: bool) -> Run {
+fn once(
+    layer: &dyn Layer,
+    weights: Weights,
+    call: Gradients,
+    wanted: bool,
+    factor: &dyn Fn(f64) -> f32,
+) -> Run {
     let Gradients { pass, input, upstream, memory: Memory { tape, scratch } } = call;
     let tensors = layer.tensors().len();
     let mut run = Run {
@@ -70,11 +88,12 @@ fn once(layer: &dyn Layer, weights: Weights, call: Gradients, wanted: bool) -> R
     if tensors == 0 {
         return run;
     }
-    let ones = vec![1.0; tensors * pass.batch];
+    let mut own = Vec::new();
     let factors = if pass.purpose == Purpose::PerExample {
         let memory = Memory { tape, scratch };
         layer.squared_norms(Gradients { pass, input, upstream, memory }, &mut run.norms);
-        Factors::weighted(&ones, pass.batch)
+        own.extend(run.norms.iter().map(|norm| factor(*norm)));
+        Factors::weighted(&own, pass.batch)
     } else {
         Factors::ones(pass.batch, 0..pass.batch)
     };

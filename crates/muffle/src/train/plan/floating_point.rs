@@ -2,7 +2,6 @@
 
 use super::Plan;
 use crate::mechanism::{NoiseKind, largest_scale, most_widening};
-use muffle_nn::Purpose;
 use serde_json::{Value, json};
 
 impl Plan {
@@ -16,21 +15,5 @@ impl Plan {
             "noise_is_wider_by_at_most": most_widening(),
             "total_variation_of_the_noise": numbers * scale * 2f64.powi(-90),
         })
-    }
-
-    /// Layers whose sums are rounded in a way that is not bounded, in words.
-    pub(super) fn unbounded_rounding(&self) -> Option<String> {
-        let layers = self.network.layers_that_sum_positions();
-        // Gradients that are written out are summed record by record.
-        let written_out = self.recipe.training.augmentation.views > 1
-            || self.build_method().is_ok_and(|method| method.purpose() == Purpose::Plain);
-        if layers.is_empty() || written_out || !self.recipe.run.private {
-            return None;
-        }
-        Some(format!(
-            "floating point within {}: a record's terms are summed together with those of others, and how far rounding moves such a \
-             sum is not bounded (docs/floating-point.md)",
-            layers.join(", ")
-        ))
     }
 }

@@ -10,6 +10,7 @@
 mod gradient;
 mod grid;
 mod product;
+mod rounding;
 mod scheme;
 #[cfg(test)]
 mod tests;
@@ -63,6 +64,8 @@ pub struct Winograd {
     kernel: usize,
     /// Results in a tile, along each side.
     outputs: usize,
+    /// Most tiles whose weight gradients are summed before they are transformed back.
+    gradient_block: usize,
     /// The tiles over the input, and over the output, of the forward direction.
     forward: (Grid, Grid),
     /// The same for the input gradient, whose input is the upstream gradient.
@@ -92,13 +95,31 @@ impl Winograd {
         let input = (height, width, in_channels);
         let output = (height + 2 * padding + 1 - kernel, width + 2 * padding + 1 - kernel, out_channels);
         let outputs = outputs_per_tile(kernel, output.0, output.1);
+        // Wide layers have to spare cache.
+        let gradient_block = if panels(in_channels.max(out_channels)) <= 8 { 128 } else { 64 };
         Winograd {
             in_channels,
             out_channels,
             kernel,
             outputs,
+            gradient_block,
             forward: grids(input, output, padding, outputs),
             backward: grids(output, input, kernel - 1 - padding, outputs),
+        }
+    }
+
+    /// The same convolution by tiles of two outputs along each side, and with weight gradients in shorter sums: those have less
+    /// rounding, and [`Winograd::rounding`] says how much. For 3x3 kernels.
+    pub fn with_less_rounding(self) -> Winograd {
+        assert_eq!(self.kernel, 3, "kernels with transforms of which every row is short");
+        let size = |grid: Grid| (grid.height, grid.width, grid.channels);
+        let (input, output) = (size(self.forward.0), size(self.forward.1));
+        Winograd {
+            outputs: 2,
+            gradient_block: rounding::BLOCK,
+            forward: grids(input, output, self.forward.0.overhang, 2),
+            backward: grids(output, input, self.backward.0.overhang, 2),
+            ..self
         }
     }
 
@@ -118,7 +139,7 @@ impl Winograd {
         let (input, output) = (panels(self.in_channels), panels(self.out_channels));
         let forward = apart(BLOCK * input) + apart(BLOCK * GROUP);
         let backward = apart(BLOCK * output) + apart(BLOCK * GROUP);
-        let tiles = gradient_block(input.max(output));
+        let tiles = self.gradient_block;
         let gradient = apart(tiles * input) + apart(tiles * output) + gradient::PRODUCTS;
         self.positions() * (input.max(output) + forward.max(backward).max(gradient))
     }
@@ -308,7 +329,7 @@ fn weight_gradient<
     let (patch, scratch) = scratch.split_at_mut(TILE * TILE * in_panels.max(out_panels));
     let (products, scratch) = scratch.split_at_mut(TILE * TILE * gradient::PRODUCTS);
     let mut mode = mode;
-    for (first, count) in blocks(tiles, gradient_block(in_panels.max(out_panels))) {
+    for (first, count) in blocks(tiles, winograd.gradient_block) {
         let (input_tiles, scratch) = scratch.split_at_mut(TILE * TILE * apart(in_panels * count));
         let upstream_tiles = &mut scratch[..TILE * TILE * apart(out_panels * count)];
         dispatch(Gather::<Input<S, TILE, OUTPUTS, TAPS>, TILE, TILE> {
@@ -344,11 +365,6 @@ fn weight_gradient<
         });
         mode = Mode::Add;
     }
-}
-
-/// Tiles whose weight gradients are summed before they are transformed back. Wide layers have to spare cache.
-fn gradient_block(panels: usize) -> usize {
-    if panels <= 8 { 128 } else { 64 }
 }
 
 /// Results in a tile, along each side: four where that saves multiplications. Not in the smallest images, where there is

@@ -7,7 +7,7 @@ use crate::kernel::elementwise::add;
 use crate::kernel::gather::{Rows, pack, panels_len};
 use crate::kernel::panel::{COLUMNS, Left, Output, products, transpose};
 use crate::layer::{
-    Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Tensor, Weights,
+    Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Summation, Tensor, Weights,
 };
 use crate::layers::Context;
 use crate::layers::dense_pair::{self, DensePair};
@@ -218,7 +218,7 @@ impl Layer for Gru {
         self.dense.accumulate(pass, sides, Memory { tape, ..memory }, factors, gradient);
     }
 
-    fn sums_positions(&self) -> bool {
-        self.dense.first.sums_positions()
+    fn summation(&self) -> Summation {
+        self.dense.summation()
     }
 }

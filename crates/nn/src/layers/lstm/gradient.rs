@@ -5,11 +5,12 @@ use crate::kernel::elementwise::scale_into;
 use crate::kernel::gather::Start;
 use crate::kernel::panel::{COLUMNS, Table, gather_product};
 use crate::layer::Factors;
+use crate::rounding::of_terms;
 use std::ops::Range;
 
 /// Terms (pairs of example and step) in one go: their gates stay in the second-level cache while every panel of rows
 /// meets them, and a panel of rows stays in the first.
-const TERMS: usize = 192;
+const TERMS: usize = 96;
 
 /// Weight rows in one go: three panels of gates, whole tiles of every instruction set.
 const WEIGHT_ROWS: usize = 48;
@@ -17,6 +18,11 @@ const WEIGHT_ROWS: usize = 48;
 /// Roundings that a step can meet on its way into the sum of an example: those of one go, and one for each further one.
 pub fn roundings(steps: usize) -> usize {
     steps.min(TERMS) + steps.div_ceil(TERMS) + 1
+}
+
+/// Roundings that a step meets in the sum of a group.
+pub fn roundings_of_terms(steps: usize) -> usize {
+    of_terms(steps, TERMS)
 }
 
 /// Values of scratch memory that [`accumulate`] needs.
@@ -127,7 +133,7 @@ impl Block {
             Table::new(&self.sources[..self.count]),
             reductions,
             panel,
-            Start::Output,
+            Start::Added,
             &mut weight[self.first * width..],
             &targets[..self.count],
             columns,

@@ -9,7 +9,7 @@ mod prepared;
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, squared_norm};
 use crate::kernel::panel::{COLUMNS, Left, Output, products};
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor};
+use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Summation, Tensor};
 use crate::layers::Context;
 use crate::shape::Shape;
 use cell::{Back, Kept, Strided};
@@ -212,8 +212,8 @@ impl Layer for Lstm {
         }
     }
 
-    fn sums_positions(&self) -> bool {
-        true
+    fn summation(&self) -> Summation {
+        Summation::Terms
     }
 
     /// Weights through the Gram matrices of gate gradients, inputs and hidden states; biases from the sum over time.

@@ -60,7 +60,8 @@ pub fn gram_norms(steps: usize, gradients: Vectors, inputs: Vectors, hidden: Vec
         dots::roundings(gradients.len) + dots::roundings(other)
     };
     std::array::from_fn(|tensor| {
-        sizes[tensor].guard(norms[tensor].iter().sum(), entry(tensor), gradient::roundings(steps))
+        let terms = gradient::roundings_of_terms(steps);
+        sizes[tensor].guard(norms[tensor].iter().sum(), entry(tensor), gradient::roundings(steps), terms)
     })
 }
 

@@ -3,7 +3,9 @@
 mod head;
 
 use crate::error::Result;
-use crate::layer::{Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Tensor};
+use crate::layer::{
+    Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Summation, Tensor,
+};
 use crate::layers::Context;
 use crate::layers::dense_pair::{self, DensePair};
 use crate::shape::Shape;
@@ -163,7 +165,7 @@ impl Layer for MultiHeadAttention {
         self.dense.accumulate(pass, sides, Memory { tape, ..memory }, factors, gradient);
     }
 
-    fn sums_positions(&self) -> bool {
-        self.dense.first.sums_positions()
+    fn summation(&self) -> Summation {
+        self.dense.summation()
     }
 }

@@ -5,6 +5,7 @@ use crate::destination::Destination;
 use crate::model_arguments::ModelArguments;
 use crate::train::{Outcome, cores};
 use clap::{Args, ValueEnum};
+use muffle::data::own::csv::Decimal;
 use muffle::data::own::stream::{Options, Stream};
 use muffle::data::own::{Origin, is_flat};
 use muffle::data::written::{Format, Writer};
@@ -45,6 +46,9 @@ pub struct Arguments {
     /// Leave out rows that cannot be read, and say how many, in place of ending with an error
     #[arg(long)]
     skip_bad: bool,
+    /// Numbers in CSV are written as 1,5
+    #[arg(long)]
+    decimal_comma: bool,
     /// Print a JSON object about what was done; the rows go to --output
     #[arg(long, requires = "output")]
     json: bool,
@@ -94,7 +98,8 @@ impl Arguments {
         let bundle = trained.bundle.as_ref().ok_or(
             "bare weights do not say how rows become inputs: describe the data in a .toml file, and give that by --data",
         )?;
-        let options = Options { id: self.id.clone(), skip_bad: self.skip_bad };
+        let decimal = if self.decimal_comma { Decimal::Comma } else { Decimal::Point };
+        let options = Options { id: self.id.clone(), skip_bad: self.skip_bad, decimal };
         let stream = match path {
             Some(path) => Stream::open(&path, &bundle.schema, &options)?,
             None => Stream::standard_input(&bundle.schema, &options)?,

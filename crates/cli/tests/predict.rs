@@ -95,6 +95,17 @@ fn every_row_is_answered_in_order_from_a_file_or_a_pipe() {
 }
 
 #[test]
+fn numbers_may_have_a_comma() {
+    let project = trained();
+    let points = text(&piped(&project, "a;b;c\n0.25;0.5;0.75\n", &[]));
+    assert_eq!(text(&piped(&project, "a;b;c\n0,25;0,5;0,75\n", &["--decimal-comma"])), points);
+    refused(
+        &piped(&project, "a;b;c\n0.25;0,5;0,75\n", &["--decimal-comma"]),
+        &["line 2", "column `a`", "point"],
+    );
+}
+
+#[test]
 fn a_closed_pipe_ends_quietly() {
     let project = trained();
     fs::write(project.path("new.csv"), rows(60_000)).unwrap();

@@ -166,7 +166,7 @@ fn header_of<R: Read>(file: &str, reader: &mut Reader<R>) -> Result<Vec<String>>
 }
 
 /// A number with a decimal comma, written with a point.
-fn with_point(cell: &str, point: &mut String) -> std::result::Result<(), String> {
+pub(super) fn with_point(cell: &str, point: &mut String) -> std::result::Result<(), String> {
     point.clear();
     // A point might group thousands: 1.500 would be read as one and a half.
     if cell.contains('.') && cell.bytes().any(|byte| byte.is_ascii_digit()) {

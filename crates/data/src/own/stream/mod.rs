@@ -9,6 +9,7 @@ mod pictures;
 mod table;
 mod text;
 
+use super::csv::Decimal;
 use super::origin::Origin;
 use super::{images, known};
 use crate::dataset::View;
@@ -31,6 +32,8 @@ pub struct Options {
     pub id: Option<String>,
     /// Leaves out records that cannot be read, in place of an error.
     pub skip_bad: bool,
+    /// How numbers of a text are written.
+    pub decimal: Decimal,
 }
 
 /// Work that gives the next records, on any thread.

@@ -3,6 +3,7 @@
 use super::{Chunk, Ids, Job, Options, RECORDS, Stream, Texts};
 use crate::column::{Column, width};
 use crate::error::{DataError, Result};
+use crate::own::csv::{Decimal, with_point};
 use crate::own::row::{Position, Row, Wanted};
 use crate::own::{known, parquet};
 use crate::schema::Schema;
@@ -68,9 +69,14 @@ impl Table {
         position: &dyn Display,
         cell: impl Fn(usize) -> &'c str,
     ) -> Result<()> {
-        let before = chunk.inputs.len();
+        let (before, mut point) = (chunk.inputs.len(), String::new());
         for (index, column) in self.columns.iter().enumerate() {
-            if let Err(reason) = column.encode(cell(index).trim(), &mut chunk.inputs) {
+            let cell = cell(index).trim();
+            let encoded = match self.options.decimal == Decimal::Comma && column.is_number() {
+                true => with_point(cell, &mut point).and_then(|()| column.encode(&point, &mut chunk.inputs)),
+                false => column.encode(cell, &mut chunk.inputs),
+            };
+            if let Err(reason) = encoded {
                 chunk.inputs.truncate(before);
                 let position = format!("{position}, column `{}`", column.name);
                 return self.skip(chunk, &position, reason);
@@ -91,7 +97,9 @@ impl Table {
 
 /// The rows of a table in columns.
 pub(super) fn columns(path: &Path, schema: &Schema, options: &Options) -> Result<Stream<'static>> {
-    let table = Table::new(&path.display().to_string(), &parquet::header(path)?, schema, options)?;
+    // Numbers in columns are numbers, however a text would write them.
+    let options = Options { decimal: Decimal::Point, ..options.clone() };
+    let table = Table::new(&path.display().to_string(), &parquet::header(path)?, schema, &options)?;
     let (table, path) = (Arc::new(table), path.to_path_buf());
     // The decoder calls for each row: a thread of its own turns that into a sequence.
     let (sender, receiver) = sync_channel(1);

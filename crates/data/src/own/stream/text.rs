@@ -214,14 +214,14 @@ mod tests {
         for part in ["t.csv, line 4, column `job`", "\"z\"", "--skip-bad"] {
             assert!(message.contains(part), "{message}");
         }
-        let chunks = read(text, &Options { skip_bad: true, id: None }).unwrap();
+        let chunks = read(text, &Options { skip_bad: true, ..Options::default() }).unwrap();
         assert_eq!(chunks[0].ids, Ids::Numbers(vec![0, 3]));
         assert_eq!((chunks[0].skipped, chunks[0].inputs.len()), (2, 6));
         let message = read("age,job\n1\n", &Options::default()).unwrap_err().to_string();
         assert!(message.contains("line 2: 1 cells, the header has 2"), "{message}");
         let message = read("age\n1\n", &Options::default()).unwrap_err().to_string();
         assert!(message.contains("no column `job`"), "{message}");
-        let named = Options { id: Some("name".into()), skip_bad: false };
+        let named = Options { id: Some("name".into()), ..Options::default() };
         assert!(read("age,job\n", &named).unwrap_err().to_string().contains("no column `name`"));
         assert!(read("", &Options::default()).unwrap_err().to_string().contains("no column `age`"));
         assert!(read("age,job\n", &Options::default()).unwrap().is_empty());
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn mutated_texts_never_panic() {
         crate::mutation::survives(b"age,job,id\n1,x,\"a\nb\"\n2,y,c\n", |bytes| {
-            drop(read(bytes, &Options { skip_bad: true, id: None }));
+            drop(read(bytes, &Options { skip_bad: true, ..Options::default() }));
         });
     }
 }

@@ -1,32 +1,42 @@
 //! Tables as Parquet, read record by record.
 
-use super::parquet_pages::pages;
+use super::parquet_pages::{Page, pages};
 use super::row::{Position, Row, Wanted, places};
 use crate::column::Day;
 use crate::error::{DataError, Result};
 use crate::limits;
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 use muffle_nn::regular_file;
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Calls `visit` with each row of a file.
+pub fn rows(path: &Path, wanted: &[Wanted], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+    let opened = regular_file::open(path).map_err(|error| DataError::system(path, error))?;
+    rows_of(&path.display().to_string(), opened, wanted, visit)
+}
+
+/// Calls `visit` with each row of a file that is open, or in memory.
 ///
 /// The decoder is a large one written by others: should it panic on a damaged file, that too is an error here.
-pub fn rows(path: &Path, wanted: &[Wanted], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-    let file = path.display().to_string();
-    let result = catch_unwind(AssertUnwindSafe(|| read(path, &file, wanted, visit)));
-    result.unwrap_or_else(|_| Err(DataError::malformed(&file, "whole file", "the decoder gave up on it")))
+pub fn rows_of(
+    file: &str,
+    source: impl ChunkReader + 'static,
+    wanted: &[Wanted],
+    visit: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let result = catch_unwind(AssertUnwindSafe(|| read(file, source, wanted, visit)));
+    result.unwrap_or_else(|_| Err(DataError::malformed(file, "whole file", "the decoder gave up on it")))
 }
 
 fn read(
-    path: &Path,
     file: &str,
+    source: impl ChunkReader + 'static,
     wanted: &[Wanted],
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
@@ -34,11 +44,10 @@ fn read(
         DataError::malformed(file, "whole file", error)
             .remedy("write it again, compressed with snappy, gzip or not at all")
     };
-    let opened = regular_file::open(path).map_err(|error| DataError::system(path, error))?;
-    let length = opened.metadata().map_err(|error| DataError::system(path, error))?.len();
-    let reader = SerializedFileReader::new(opened).map_err(wrong)?;
-    plausible(file, &reader, length)?;
-    plausible_pages(path, file, &reader)?;
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&source).map_err(wrong)?;
+    plausible(file, &metadata, source.len())?;
+    plausible_pages(file, &metadata, &source)?;
+    let reader = SerializedFileReader::new(source).map_err(wrong)?;
     let schema = reader.metadata().file_metadata().schema().clone();
     let header = names(&schema);
     let places = places(file, &header, wanted)?;
@@ -65,7 +74,7 @@ fn read(
 pub fn header(path: &Path) -> Result<Vec<String>> {
     let file = path.display().to_string();
     let wrong = |reason: String| DataError::malformed(&file, "whole file", reason);
-    let opened = File::open(path).map_err(|error| DataError::system(path, error))?;
+    let opened = regular_file::open(path).map_err(|error| DataError::system(path, error))?;
     let read = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(opened)));
     let reader = read.map_err(|_| wrong("the decoder gave up on it".to_string()))?;
     let reader = reader.map_err(|error| wrong(error.to_string()))?;
@@ -77,10 +86,10 @@ fn names(schema: &Type) -> Vec<String> {
 }
 
 /// Sizes in the footer against the file and the caps, before a page is read.
-fn plausible(file: &str, reader: &SerializedFileReader<File>, length: u64) -> Result<()> {
+fn plausible(file: &str, metadata: &ParquetMetaData, length: u64) -> Result<()> {
     let wrong = |position: String, reason: String| Err(DataError::malformed(file, position, reason));
-    for (group, metadata) in reader.metadata().row_groups().iter().enumerate() {
-        for column in metadata.columns() {
+    for (group, part) in metadata.row_groups().iter().enumerate() {
+        for column in part.columns() {
             let position = format!("row group {group}, column `{}`", column.column_path());
             let (compressed, whole) = (column.compressed_size(), column.uncompressed_size());
             let in_file = u64::try_from(compressed).is_ok_and(|size| size <= length);
@@ -103,21 +112,26 @@ fn plausible(file: &str, reader: &SerializedFileReader<File>, length: u64) -> Re
 }
 
 /// Sizes in the headers of pages against the bytes they have, before the decoder takes memory for them.
-fn plausible_pages(path: &Path, file: &str, reader: &SerializedFileReader<File>) -> Result<()> {
-    let system = |error| DataError::system(path, error);
-    let mut stream = BufReader::new(regular_file::open(path).map_err(system)?);
-    for (group, metadata) in reader.metadata().row_groups().iter().enumerate() {
-        for column in metadata.columns() {
+fn plausible_pages(file: &str, metadata: &ParquetMetaData, source: &impl ChunkReader) -> Result<()> {
+    for (group, part) in metadata.row_groups().iter().enumerate() {
+        for column in part.columns() {
             let (start, length) = column.byte_range();
-            stream.seek(SeekFrom::Start(start)).map_err(system)?;
-            let all = pages(stream.by_ref().take(length));
+            let stream = source
+                .get_read(start)
+                .map_err(|error| DataError::malformed(file, format!("byte {start}"), error))?;
+            let all = pages(stream.take(length));
             let holds =
                 |compressed: i64| compressed.saturating_mul(limits::DEFLATE_RATIO as i64).saturating_add(64);
-            if let Some(page) = all.iter().find(|page| page.uncompressed > holds(page.compressed)) {
+            // A value of a dictionary takes a byte at least.
+            let within = |page: &Page| {
+                page.uncompressed <= holds(page.compressed) && page.dictionary <= page.uncompressed
+            };
+            if let Some(page) = all.iter().find(|page| !within(page)) {
                 let position = format!("row group {group}, column `{}`", column.column_path());
+                let Page { uncompressed, compressed, dictionary } = page;
                 let reason = format!(
-                    "a page of {} compressed bytes that promises {}",
-                    page.compressed, page.uncompressed
+                    "a page of {compressed} bytes that promises {uncompressed} uncompressed ones, and {dictionary} values of a \
+                     dictionary"
                 );
                 return Err(DataError::malformed(file, position, reason));
             }

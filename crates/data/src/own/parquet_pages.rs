@@ -8,13 +8,15 @@ use std::io::{Error, Read, Result, copy, sink};
 /// How deep structures may lie inside each other; page headers need three levels.
 const DEEPEST: usize = 8;
 
-/// Sizes of one page in bytes.
+/// What the header of one page says.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Page {
     /// As the header says it will be.
     pub uncompressed: i64,
     /// As it lies in the file.
     pub compressed: i64,
+    /// Values of a dictionary; zero for other pages.
+    pub dictionary: i64,
 }
 
 /// The pages of a column chunk up to the first header that cannot be read, where the decoder will end too.
@@ -65,19 +67,22 @@ impl<R: Read> Walk<R> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The header of a page: its second field is the size after decompression, its third the one before.
+    /// The header of a page: its second field is the size after decompression, its third the one before, its seventh the header of
+    /// a dictionary, whose first field is the number of values.
     fn header(&mut self) -> Result<Page> {
         let mut page = Page::default();
-        self.fields(0, &mut |field, number| match field {
-            2 => page.uncompressed = number,
-            3 => page.compressed = number,
+        self.fields(0, 0, &mut |structure, field, number| match (structure, field) {
+            (0, 2) => page.uncompressed = number,
+            (0, 3) => page.compressed = number,
+            (7, 1) => page.dictionary = number,
             _ => {}
         })?;
         Ok(page)
     }
 
-    /// All fields of a structure; `visit` sees the whole numbers among them.
-    fn fields(&mut self, depth: usize, visit: &mut dyn FnMut(i64, i64)) -> Result<()> {
+    /// All fields of a structure, which is itself the field `within`; `visit` sees the whole numbers among them, and those of
+    /// structures in the outermost one.
+    fn fields(&mut self, depth: usize, within: i64, visit: &mut dyn FnMut(i64, i64, i64)) -> Result<()> {
         let mut field = 0i64;
         loop {
             let byte = self.byte()?;
@@ -89,7 +94,8 @@ impl<R: Read> Walk<R> {
                 further => field.saturating_add(i64::from(further)),
             };
             match byte & 15 {
-                4..=6 => visit(field, self.signed()?),
+                4..=6 => visit(within, field, self.signed()?),
+                12 if depth == 0 => self.fields(1, field, visit)?,
                 // Truth is in the kind of a field.
                 1 | 2 => {}
                 kind => self.value(kind, depth)?,
@@ -114,7 +120,7 @@ impl<R: Read> Walk<R> {
                 let count = if byte >> 4 == 15 { self.number()? } else { u64::from(byte >> 4) };
                 (0..count).try_for_each(|_| self.value(byte & 15, depth + 1))
             }
-            12 => self.fields(depth + 1, &mut |_, _| ()),
+            12 => self.fields(depth + 1, 0, &mut |_, _, _| ()),
             kind => Err(Error::other(format!("a value of kind {kind}"))),
         }
     }
@@ -134,8 +140,11 @@ mod tests {
     #[test]
     fn sizes_of_all_pages_are_found() {
         let file = [page(&[14]), page(&[0xfe, 0xff, 0xff, 0xff, 0x0f])].concat();
-        let expected = [7, i64::from(i32::MAX)].map(|uncompressed| Page { uncompressed, compressed: 5 });
+        let expected =
+            [7, i64::from(i32::MAX)].map(|uncompressed| Page { uncompressed, compressed: 5, dictionary: 0 });
         assert_eq!(pages(&file[..]), expected);
         survives(&file, |bytes| drop(pages(bytes)));
+        let dictionary = [0x15, 4, 0x15, 6, 0x15, 2, 0x4c, 0x15, 18, 0x15, 0, 0x12, 0, 0, 1];
+        assert_eq!(pages(&dictionary[..]), [Page { uncompressed: 3, compressed: 1, dictionary: 9 }]);
     }
 }

@@ -97,7 +97,12 @@ impl Ledger {
     /// Reads a ledger and leaves the file as it is. What is paid on it is kept nowhere.
     pub fn read(path: &Path, origin: &str) -> Result<Ledger> {
         let text = regular_file::read_to_string(path).map_err(|error| Error::file(path, error))?;
-        let Lines { entries, chain, .. } = Lines::read(path, &text, origin)?;
+        Ledger::parse(path, &text, origin)
+    }
+
+    /// The same from the text of the file.
+    pub fn parse(path: &Path, text: &str, origin: &str) -> Result<Ledger> {
+        let Lines { entries, chain, .. } = Lines::read(path, text, origin)?;
         Ok(Ledger { place: None, entries, chain, repeatable: false })
     }
 

@@ -290,7 +290,12 @@ impl Certificate {
     /// Reads it from its file.
     pub fn read(path: &Path) -> Result<Certificate> {
         let text = regular_file::read_to_string(path).map_err(|error| Error::file(path, error))?;
-        serde_json::from_str(&text).map_err(|error| {
+        Certificate::parse(path, &text)
+    }
+
+    /// Reads it from the text of its file.
+    pub fn parse(path: &Path, text: &str) -> Result<Certificate> {
+        serde_json::from_str(text).map_err(|error| {
             Error::file(
                 path,
                 format!(

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ledger::Head;
 use crate::{State, atomic_file};
 use muffle_nn::regular_file;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,20 @@ pub struct Checkpoint {
 
 /// Saves a state and removes older ones.
 pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
+    let path = folder.join(format!("step-{:010}.safetensors", checkpoint.step));
+    let file = bytes(checkpoint).map_err(|error| Error::file(&path, error))?;
+    atomic_file::write(&path, &file).map_err(|error| {
+        Error::file(&path, format!("the checkpoint cannot be written: {error}; make room, then resume"))
+    })?;
+    for old in list(folder)?.iter().rev().skip(KEPT) {
+        std::fs::remove_file(old).map_err(|error| Error::file(old, error))?;
+    }
+    Ok(())
+}
+
+/// A state as a file.
+pub fn bytes(checkpoint: &Checkpoint) -> std::result::Result<Vec<u8>, SafeTensorError> {
     let Checkpoint { step, state, head } = checkpoint;
-    let path = folder.join(format!("step-{step:010}.safetensors"));
     let bytes: Vec<(&String, Vec<u8>)> = state
         .iter()
         .map(|(name, values)| (name, values.iter().flat_map(|value| value.to_le_bytes()).collect()))
@@ -40,14 +52,7 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
     });
     let own = [("step".to_string(), step.to_string()), ("sha256".to_string(), digest)];
     let metadata = HashMap::from_iter(own.into_iter().chain([seal::ledger_entry(head)]));
-    let file = safetensors::serialize(views, Some(metadata)).map_err(|error| Error::file(&path, error))?;
-    atomic_file::write(&path, &file).map_err(|error| {
-        Error::file(&path, format!("the checkpoint cannot be written: {error}; make room, then resume"))
-    })?;
-    for old in list(folder)?.iter().rev().skip(KEPT) {
-        std::fs::remove_file(old).map_err(|error| Error::file(old, error))?;
-    }
-    Ok(())
+    safetensors::serialize(views, Some(metadata))
 }
 
 /// The newest state; `None` before the first.
@@ -55,24 +60,29 @@ pub fn load_newest(folder: &Path) -> Result<Option<Checkpoint>> {
     let paths = list(folder)?;
     let Some(path) = paths.last() else { return Ok(None) };
     let fallback = match paths.len() {
-        1 => "remove it to start again from the first step".to_string(),
-        _ => "remove it to continue from the checkpoint before it".to_string(),
+        1 => "remove it to start again from the first step",
+        _ => "remove it to continue from the checkpoint before it",
     };
+    let bytes = regular_file::read(path).map_err(|error| Error::file(path, error))?;
+    parse(path, &bytes, fallback).map(Some)
+}
+
+/// The state in a file of these bytes; `fallback` is what to do if it is damaged.
+pub fn parse(path: &Path, bytes: &[u8], fallback: &str) -> Result<Checkpoint> {
     let damaged = |reason: String| {
         Error::file(
             path,
             format!("the checkpoint is damaged ({reason}); {fallback}; what was spent stays in the ledger"),
         )
     };
-    let bytes = regular_file::read(path).map_err(|error| Error::file(path, error))?;
-    let metadata = SafeTensors::read_metadata(&bytes).map_err(|error| damaged(error.to_string()))?.1;
-    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let metadata = SafeTensors::read_metadata(bytes).map_err(|error| damaged(error.to_string()))?.1;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
     let entry = |key: &str| {
         let entries = metadata.metadata().as_ref();
         entries.and_then(|entries| entries.get(key)).ok_or_else(|| damaged(format!("it has no `{key}`")))
     };
     let step = entry("step")?.parse().map_err(|_| damaged("its step is no number".to_string()))?;
-    let head = seal::head_of(path, &bytes)?;
+    let head = seal::head_of(path, bytes)?;
     let mut views = tensors.tensors();
     views.sort_by(|left, right| left.0.cmp(&right.0));
     let found = digest(step, &head, views.iter().map(|(name, view)| (name.as_str(), view.data())));
@@ -83,7 +93,7 @@ pub fn load_newest(folder: &Path) -> Result<Option<Checkpoint>> {
         view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     };
     let state = views.iter().map(|(name, view)| (name.clone(), values(view))).collect();
-    Ok(Some(Checkpoint { step, state, head }))
+    Ok(Checkpoint { step, state, head })
 }
 
 /// The checkpoints of a folder, oldest first.

@@ -34,8 +34,12 @@ pub fn load(path: &Path, network: &Network) -> Result<Vec<f32>> {
 
 /// Loads a network and its parameters from a file that holds its description, as [`save`](super::save) writes it.
 pub fn open(path: &Path) -> Result<(ModelDescription, Network, Vec<f32>)> {
-    let bytes = read(path)?;
-    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| foreign(path, error))?;
+    parse(path, &read(path)?)
+}
+
+/// The same from the bytes of the file.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<(ModelDescription, Network, Vec<f32>)> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| foreign(path, error))?;
     let text = metadata
         .metadata()
         .as_ref()
@@ -44,7 +48,7 @@ pub fn open(path: &Path) -> Result<(ModelDescription, Network, Vec<f32>)> {
     let inside = |error: Error| fail(path, format!("its model description: {error}"));
     let description = ModelDescription::from_toml(text).map_err(inside)?;
     let network = description.network().map_err(inside)?;
-    let parameters = parameters(path, &tensors(path, &bytes)?, &network)?;
+    let parameters = parameters(path, &tensors(path, bytes)?, &network)?;
     Ok((description, network, parameters))
 }
 

@@ -9,7 +9,7 @@ mod layout;
 mod load;
 mod save;
 
-pub use load::{Mapping, load, load_over, metadata, open};
+pub use load::{Mapping, load, load_over, metadata, open, parse};
 pub use save::{save, save_with};
 
 use crate::error::Error;

@@ -8,28 +8,22 @@ use crate::kernel::gather::{
 use crate::layer::RelevanceRule;
 use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Summation, Tensor};
 use crate::layers::Context;
+use crate::layers::conv2d_tables::Tables;
 use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
-use crate::layers::upstream_phases::Phases;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
 use crate::limits;
 use crate::rounding::of_terms;
 use crate::shape::Shape;
+use std::sync::OnceLock;
 
 /// Convolution with stride, padding and groups. Weights are stored height, width, input, output.
 pub struct Conv2d {
     filters: Filters,
-    /// Corner of each window position in the padded image.
-    positions: Offsets,
-    /// Taps of one group's window, relative to its corner.
-    taps: Offsets,
-    /// Corners of as many examples as make a long sum for the weight gradient.
-    many_positions: Offsets,
-    many: usize,
-    output_rows: Offsets,
-    gradient_rows: Offsets,
-    phases: Phases,
+    /// Made when the layer is first used: a description of a network may be anybody's, and reading it takes no memory for the
+    /// images that it speaks of.
+    tables: OnceLock<Tables>,
     /// Whether norms come from Gram matrices instead of kept gradients.
     gram: bool,
 }
@@ -71,42 +65,16 @@ impl Conv2d {
                 limits::PARAMETERS
             ));
         }
-        let (padded_width, step) = (window.width + 2 * window.padding.1, window.channels);
-        let corners: Vec<u32> = (0..window.positions())
-            .map(|position| {
-                let (row, column) = (position / window.output_width, position % window.output_width);
-                ((row * window.stride.0 * padded_width + column * window.stride.1) * step) as u32
-            })
-            .collect();
-        let group_inputs = window.channels / groups;
-        let taps = (0..window.taps() * group_inputs)
-            .map(|index| {
-                let (tap, channel) = (index / group_inputs, index % group_inputs);
-                let (row, column) = (tap / window.kernel_width, tap % window.kernel_width);
-                ((row * padded_width + column) * step + channel) as u32
-            })
-            .collect::<Vec<u32>>();
-        let padded_len = (window.height + 2 * window.padding.0) * padded_width * step;
-        // Offsets are 32-bit numbers.
-        let most = (u32::MAX as usize / padded_len).max(1);
-        let depth = taps.len();
-        let gram = patch_gram::is_cheaper(window.positions(), depth, channels / groups);
-        let sum = if gram { SHORT_SUM } else { LONG_SUM };
-        let many = (sum / window.positions()).clamp(1, most);
-        let many_positions = (0..many)
-            .flat_map(|example| corners.iter().map(move |corner| corner + (example * padded_len) as u32))
-            .collect();
+        let depth = window.taps() * (window.channels / groups);
         Ok(Conv2d {
-            gram,
-            output_rows: Offsets::strided(window.positions(), channels),
-            gradient_rows: Offsets::strided(depth, channels),
-            phases: Phases::new(&window, channels, groups),
-            positions: Offsets::new(corners),
-            taps: Offsets::new(taps),
-            many_positions: Offsets::new(many_positions),
-            many,
+            gram: patch_gram::is_cheaper(window.positions(), depth, channels / groups),
+            tables: OnceLock::new(),
             filters: Filters { window, groups, outputs: channels, bias },
         })
+    }
+
+    fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| Tables::new(&self.filters, if self.gram { SHORT_SUM } else { LONG_SUM }))
     }
 
     fn is_padded(&self) -> bool {
@@ -156,13 +124,13 @@ impl Conv2d {
 
     /// Roundings that a term meets in the sum of a group.
     fn roundings_of_terms(&self) -> usize {
-        let positions = self.positions.len();
+        let positions = self.filters.window.positions();
         of_terms(positions, positions.clamp(SHORT_SUM, REDUCTION_BLOCK))
     }
 
     /// Values of the packed upstream of the longest sum.
     fn upstream_panels_len(&self) -> usize {
-        panels_len(self.many_positions.len(), self.filters.group_outputs())
+        panels_len(self.tables().many_positions.len(), self.filters.group_outputs())
     }
 
     /// Weight gradient of some examples, each times its factor.
@@ -190,7 +158,16 @@ impl Conv2d {
             }
             let images = &images[group * self.filters.group_inputs()..];
             let gradient = &mut gradient[group * width..];
-            product(images, &self.taps, positions, panels, width, start, gradient, &self.gradient_rows);
+            product(
+                images,
+                &self.tables().taps,
+                positions,
+                panels,
+                width,
+                start,
+                gradient,
+                &self.tables().gradient_rows,
+            );
         }
     }
 }
@@ -221,19 +198,19 @@ impl Layer for Conv2d {
     }
 
     fn prepared_len(&self) -> usize {
-        self.filters.groups * panels_len(self.taps.len(), self.filters.group_outputs())
-            + self.phases.prepared_len()
+        self.filters.groups * panels_len(self.tables().taps.len(), self.filters.group_outputs())
+            + self.tables().phases.prepared_len()
     }
 
     fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
-        let (depth, width) = (self.taps.len(), self.filters.group_outputs());
+        let (depth, width) = (self.tables().taps.len(), self.filters.group_outputs());
         let len = panels_len(depth, width);
         let (forward, backward) = prepared.split_at_mut(self.filters.groups * len);
         for (group, panels) in forward.chunks_exact_mut(len).enumerate() {
             let values = &parameters[group * width..];
             pack(Rows { values, rows: depth, columns: width, stride: self.filters.outputs }, 1.0, panels);
         }
-        self.phases.prepare(parameters, backward);
+        self.tables().phases.prepare(parameters, backward);
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
@@ -243,13 +220,13 @@ impl Layer for Conv2d {
     fn scratch_len(&self, _pass: &Pass) -> usize {
         let gram =
             if self.gram { patch_gram::scratch_len(&self.filters.window, self.filters.groups) } else { 0 };
-        self.upstream_panels_len().max(self.phases.scratch_len()).max(gram).max(self.filters.outputs)
+        self.upstream_panels_len().max(self.tables().phases.scratch_len()).max(gram).max(self.filters.outputs)
     }
 
     fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
         let (inputs, width, block) =
             (self.filters.group_inputs(), self.filters.group_outputs(), self.tape_block(pass));
-        let panels_len = panels_len(self.taps.len(), width);
+        let panels_len = panels_len(self.tables().taps.len(), width);
         let bias = &weights.parameters[self.filters.weight_len()..];
         for (example, (input, output)) in input
             .chunks_exact(self.filters.window.input_len())
@@ -269,13 +246,13 @@ impl Layer for Conv2d {
                     if self.filters.bias { Start::Row(&bias[group * width..][..width]) } else { Start::Zero };
                 product(
                     &image[group * inputs..],
-                    &self.positions,
-                    &self.taps,
+                    &self.tables().positions,
+                    &self.tables().taps,
                     panels,
                     width,
                     start,
                     &mut output[group * width..],
-                    &self.output_rows,
+                    &self.tables().output_rows,
                 );
             }
         }
@@ -284,8 +261,8 @@ impl Layer for Conv2d {
     fn backward(&self, Backward { weights, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         let prepared = &weights.prepared
-            [self.filters.groups * panels_len(self.taps.len(), self.filters.group_outputs())..];
-        self.phases.downstream(prepared, upstream, downstream, memory.scratch);
+            [self.filters.groups * panels_len(self.tables().taps.len(), self.filters.group_outputs())..];
+        self.tables().phases.downstream(prepared, upstream, downstream, memory.scratch);
     }
 
     fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {
@@ -300,7 +277,7 @@ impl Layer for Conv2d {
                     own,
                     upstream,
                     memory.scratch,
-                    self.positions.len(),
+                    self.tables().positions.len(),
                     self.roundings_of_terms(),
                 );
                 &mut memory.scratch[..self.filters.outputs]
@@ -309,7 +286,7 @@ impl Layer for Conv2d {
                 let image = if self.is_padded() { padded } else { own };
                 let (gradient, bias_gradient) = kept.split_at_mut(self.filters.weight_len());
                 let panels = &mut *memory.scratch;
-                let one = Summands { images: image, upstream, positions: &self.positions };
+                let one = Summands { images: image, upstream, positions: &self.tables().positions };
                 self.weight_gradient(one, |_| 1.0, Start::Zero, gradient, panels);
                 weight_norms[example] = squared_norm(gradient);
                 bias_gradient
@@ -339,9 +316,12 @@ impl Layer for Conv2d {
         let examples = factors.examples();
         let mut first = examples.start;
         while first < examples.end {
-            let whole = first + self.many <= examples.end;
-            let (count, positions) =
-                if whole { (self.many, &self.many_positions) } else { (1, &self.positions) };
+            let whole = first + self.tables().many <= examples.end;
+            let (count, positions) = if whole {
+                (self.tables().many, &self.tables().many_positions)
+            } else {
+                (1, &self.tables().positions)
+            };
             let some = Summands {
                 images: &images[first * image_len..(first + count) * image_len],
                 upstream: &upstream

@@ -5,6 +5,7 @@ mod affine;
 pub mod average_pool;
 pub mod batch_norm;
 pub mod conv2d;
+mod conv2d_tables;
 pub mod conv_transpose2d;
 pub mod dense;
 mod dense_pair;

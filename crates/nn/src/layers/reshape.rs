@@ -6,13 +6,16 @@ use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
 use crate::limits;
 use crate::shape::Shape;
+use std::sync::OnceLock;
 
 /// Keeps the values in PyTorch's order, channels first, as `view` does there; inside, channels lie side by side, so
 /// images change their order in memory.
 pub struct Reshape {
+    input: Shape,
     shape: Shape,
-    /// Where each output value comes from; empty if nothing moves.
-    sources: Vec<u32>,
+    /// For each value of the output its place in the input; empty if nothing moves. Made when the layer is first used: reading a
+    /// description takes no memory for the values that it speaks of.
+    sources: OnceLock<Vec<u32>>,
 }
 
 impl Reshape {
@@ -25,14 +28,20 @@ impl Reshape {
             return context
                 .refuse(&format!("its {} values do not fill the shape {shape}", context.input.len()));
         }
-        let mut sources = vec![0; shape.len()];
-        for index in 0..shape.len() {
-            sources[stored(shape, index)] = stored(context.input, index) as u32;
-        }
-        if sources.iter().enumerate().all(|(index, &source)| index == source as usize) {
-            sources = Vec::new();
-        }
-        Ok(Reshape { shape, sources })
+        Ok(Reshape { input: context.input, shape, sources: OnceLock::new() })
+    }
+
+    fn sources(&self) -> &[u32] {
+        self.sources.get_or_init(|| {
+            let mut sources = vec![0; self.shape.len()];
+            for index in 0..self.shape.len() {
+                sources[stored(self.shape, index)] = stored(self.input, index) as u32;
+            }
+            if sources.iter().enumerate().all(|(index, &source)| index == source as usize) {
+                sources = Vec::new();
+            }
+            sources
+        })
     }
 }
 
@@ -57,13 +66,14 @@ impl Layer for Reshape {
     }
 
     fn forward(&self, Forward { input, output, .. }: Forward) {
-        if self.sources.is_empty() {
+        let sources = self.sources();
+        if sources.is_empty() {
             output.copy_from_slice(input);
             return;
         }
-        let len = self.sources.len();
+        let len = sources.len();
         for (input, output) in input.chunks_exact(len).zip(output.chunks_exact_mut(len)) {
-            for (output, &source) in output.iter_mut().zip(&self.sources) {
+            for (output, &source) in output.iter_mut().zip(sources) {
                 *output = input[source as usize];
             }
         }
@@ -71,13 +81,14 @@ impl Layer for Reshape {
 
     fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
-        if self.sources.is_empty() {
+        let sources = self.sources();
+        if sources.is_empty() {
             downstream.copy_from_slice(upstream);
             return;
         }
-        let len = self.sources.len();
+        let len = sources.len();
         for (upstream, downstream) in upstream.chunks_exact(len).zip(downstream.chunks_exact_mut(len)) {
-            for (upstream, &source) in upstream.iter().zip(&self.sources) {
+            for (upstream, &source) in upstream.iter().zip(sources) {
                 downstream[source as usize] = *upstream;
             }
         }

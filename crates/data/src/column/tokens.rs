@@ -2,6 +2,7 @@
 
 use super::quoted;
 use super::tokenizer::Tokenizer;
+use crate::limits;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -71,8 +72,13 @@ impl Tokens {
 
     /// Checks that the declaration says one thing.
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.length == 0 || self.padding() >= MOST || self.vocabulary.is_some_and(|count| count > MOST) {
-            return Err(format!("`tokens` wants a length of at least 1 and token numbers below {MOST}"));
+        let longest = limits::MAXIMUM_RECORD;
+        // Lengths of several columns are added up.
+        if !(1..=longest).contains(&self.length) {
+            return Err(format!("`tokens` wants a length of at least 1 and at most {longest}"));
+        }
+        if self.padding() >= MOST || self.vocabulary.is_some_and(|count| count > MOST) {
+            return Err(format!("`tokens` wants token numbers below {MOST}"));
         }
         match (self.kind, self.vocabulary, &self.file) {
             (Kind::Ids, None | Some(0), _) => {
@@ -171,6 +177,7 @@ mod tests {
         };
         refused("kind = \"ids\"\nlength = 3", "need `vocabulary`");
         refused("kind = \"bytes\"\nlength = 0", "length of at least 1");
+        refused("kind = \"bytes\"\nlength = 9223372036854775807", "at most 16777216");
         refused("kind = \"bytes\"\nlength = 3\nvocabulary = 9", "know theirs");
         refused("kind = \"bytes\"\nlength = 3\nfile = \"a\"", "for a tokenizer");
         refused("kind = \"tokenizer\"\nlength = 3", "tokenizer.json");

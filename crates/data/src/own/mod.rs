@@ -13,7 +13,7 @@ pub mod images;
 mod known;
 mod load;
 pub mod npz;
-mod npz_table;
+pub mod npz_table;
 mod origin;
 #[cfg(feature = "parquet")]
 pub mod parquet;

@@ -11,22 +11,37 @@ use std::path::Path;
 
 /// Calls `visit` with each row of a file. A column is an array of as many numbers or texts as there are rows; of an array with a
 /// second size a row of numbers is one cell, as token numbers are.
-pub fn rows(path: &Path, wanted: &[Wanted], mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-    let file = path.display().to_string();
+pub fn rows(path: &Path, wanted: &[Wanted], visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
     let bytes = open::read(path, limits::MAXIMUM_BYTES)?;
-    let mut archive = archive(&file, &bytes)?;
+    rows_of(&path.display().to_string(), &bytes, wanted, visit)
+}
+
+/// The same for the bytes of a file.
+pub fn rows_of(
+    file: &str,
+    bytes: &[u8],
+    wanted: &[Wanted],
+    mut visit: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut archive = archive(file, bytes)?;
     let mut budget = limits::MAXIMUM_BYTES;
     let remedy =
         "save an array for each column of the description, as in numpy.savez(file, age=..., job=...)";
     let mut arrays = Vec::new();
     for Wanted { name, .. } in wanted {
-        arrays.push(member(&file, &mut archive, name, &mut budget).map_err(|error| error.remedy(remedy))?);
+        arrays.push(member(file, &mut archive, name, &mut budget).map_err(|error| error.remedy(remedy))?);
     }
     let rows = arrays.first().and_then(|array| array.sizes.first()).copied().unwrap_or(0);
     for (array, Wanted { name, .. }) in arrays.iter().zip(wanted) {
-        if !matches!(array.sizes[..], [count] | [count, _] if count == rows) {
+        // An array of rows of nothing could claim any number of them.
+        let fits = match array.sizes[..] {
+            [count] => count == rows,
+            [count, width] => count == rows && width > 0,
+            _ => false,
+        };
+        if !fits {
             let reason = format!("sizes {:?}, other columns have {rows} rows", array.sizes);
-            return Err(DataError::malformed(&file, format!("array `{name}`"), reason).remedy(remedy));
+            return Err(DataError::malformed(file, format!("array `{name}`"), reason).remedy(remedy));
         }
     }
     let mut cells = vec![String::new(); wanted.len()];
@@ -94,5 +109,8 @@ mod tests {
         let uneven = [members[0].clone(), ("job", npy("|u1", "(3,)", &[0; 3]))];
         let message = read(&uneven, &["age", "job"]).unwrap_err().to_string();
         assert!(message.contains("array `job`") && message.contains("2 rows"), "{message}");
+        let nothing = [("age", npy("|u1", "(999999999999, 0)", &[]))];
+        let message = read(&nothing, &["age"]).unwrap_err().to_string();
+        assert!(message.contains("sizes [999999999999, 0]"), "{message}");
     }
 }

@@ -228,9 +228,10 @@ fn known_range<'de, D: serde::Deserializer<'de>>(
         Known([f64; 2]),
         Open(String),
     }
-    match Written::deserialize(deserializer)? {
-        Written::Known(range) => Ok(Some(range)),
-        Written::Open(text) => Err(serde::de::Error::custom(format!(
+    match Option::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Written::Known(range)) => Ok(Some(range)),
+        Some(Written::Open(text)) => Err(serde::de::Error::custom(format!(
             "range = {text:?} is still to be filled in: declare [low, high] from public knowledge, or pay for one with \
              `muffle data ranges`"
         ))),

@@ -16,7 +16,7 @@ pub static TARGETS: [&Target; 18] = [
     &models::MODEL,
     &models::WEIGHTS,
     &runs::CHECKPOINT,
-    &runs::COMPONENTS,
+    &runs::BUNDLE,
     &arrays::NPZ,
     &tables::NPZ_TABLE,
     &tables::CSV,

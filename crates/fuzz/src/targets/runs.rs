@@ -1,17 +1,20 @@
-//! The files of a run: recipe, ledger, checkpoint, components, certificate.
+//! The files of a run: recipe, ledger, checkpoint, bundle of a model, certificate.
 
 use super::events::flattened;
 use super::{path, said, seeds, text};
-use crate::mutate::tensors::{self, file};
+use crate::mutate::tensors;
 use crate::mutate::{ledger, text as text_mutation};
 use crate::target::{Memory, Target};
 use muffle::State;
+use muffle::bundle::Bundle;
+use muffle::data::column::Column;
+use muffle::data::schema::{Schema, Stored};
+use muffle::data::{Scaling, Task};
 use muffle::ledger::{Head, Ledger};
 use muffle::run::Certificate;
 use muffle::run::checkpoint::{self, Checkpoint};
+use muffle::train::Recipe;
 use muffle::train::recipes::RECIPES;
-use muffle::train::{Recipe, components};
-use serde_json::json;
 
 pub static RECIPE: Target = Target {
     name: "recipe",
@@ -48,16 +51,13 @@ pub static CHECKPOINT: Target = Target {
     memory: Memory { fixed: 1 << 16, each: 64 },
 };
 
-pub static COMPONENTS: Target = Target {
-    name: "components",
-    door: "components::parse",
-    seeds: || {
-        let header = json!({ "components": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] } });
-        vec![file(header.to_string().as_bytes(), &[0x3c; 24])]
-    },
-    mutate: tensors::mutate,
-    parse: |input| components::parse(path(), input).map(drop).map_err(said),
-    memory: CHECKPOINT.memory,
+pub static BUNDLE: Target = Target {
+    name: "bundle",
+    door: "Bundle::parse",
+    seeds: || vec![bundle()],
+    mutate: text_mutation::mutate,
+    parse: |input| Bundle::parse(path(), text(input)?).map_err(said)?.schema.check(),
+    memory: Memory { fixed: 1 << 16, each: 256 },
 };
 
 pub static CERTIFICATE: Target = Target {
@@ -126,6 +126,19 @@ const LINES: &str = r#"{"purpose":"components","from":0,"to":1,"event":{"kind":"
 {"purpose":"steps","from":0,"to":9,"event":{"kind":"repeat","count":9,"event":{"kind":"poisson_sampled","sample_rate":0.1,"event":{"kind":"gaussian","noise_multiplier":0.8}}},"previous":""}
 {"purpose":"steps","from":9,"to":11,"event":{"kind":"compose","events":[{"kind":"gaussian","noise_multiplier":1.5},{"kind":"non_private"}]},"previous":""}
 "#;
+
+/// What a model file says of its data.
+fn bundle() -> Vec<u8> {
+    let schema = Schema {
+        input: vec![2],
+        task: Task::Classes(vec!["no".to_string(), "yes".to_string()]),
+        label: Some("answer".to_string()),
+        columns: vec![Column::number("a", 0.0, 1.0), Column::number("b", -5.0, 5.0)],
+        stored: Stored::Floats,
+        scaling: Scaling::identity("as declared"),
+    };
+    Bundle::new(schema, None, "steps = 3".to_string(), "ab".repeat(32)).entry().1.into_bytes()
+}
 
 /// A checkpoint as a run leaves it.
 fn saved() -> Vec<u8> {

@@ -72,8 +72,12 @@ impl Bundle {
     /// That of a model file; `None` for bare weights.
     pub fn read(path: &Path) -> Result<Option<Bundle>> {
         let entries = weights::metadata(path)?;
-        let parsed = entries.get(KEY).map(|text| serde_json::from_str(text)).transpose();
-        parsed.map_err(|error| unusable(path, &error.to_string()))
+        entries.get(KEY).map(|text| Bundle::parse(path, text)).transpose()
+    }
+
+    /// That of a model file whose entry has this text.
+    pub fn parse(path: &Path, text: &str) -> Result<Bundle> {
+        serde_json::from_str(text).map_err(|error| unusable(path, &error.to_string()))
     }
 
     /// The same for a network: what the file says of its data is checked, and fits.

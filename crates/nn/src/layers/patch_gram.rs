@@ -10,9 +10,10 @@ use crate::layers::window::Window;
 /// Keeping reads and writes memory: about as long as 64 multiply-adds a value once it has left the second-level cache,
 /// 8 while it has not.
 pub fn is_cheaper(positions: usize, depth: usize, width: usize) -> bool {
-    let values = depth * width;
+    let values = depth.saturating_mul(width);
     let price = if values > 1 << 16 { 64 } else { 8 };
-    positions * positions * (depth + width) < values * price
+    positions.saturating_mul(positions).saturating_mul(depth.saturating_add(width))
+        < values.saturating_mul(price)
 }
 
 /// Values of scratch memory that [`squared_norm`] needs.

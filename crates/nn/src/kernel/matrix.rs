@@ -58,7 +58,7 @@ const NARROW: usize = 256;
 ///
 /// # Guarantee
 /// A row of the output has the same bits whichever rows stand beside it and however many. Of a sum that is added to the output, every
-/// [`DEPTH`] of terms are summed before.
+/// `DEPTH` of terms are summed before.
 pub fn product(left: Matrix, right: Matrix, add: bool, output: &mut [f32], output_stride: usize) {
     let (rows, columns, depth) = (left.rows, right.columns, left.columns);
     assert_eq!(depth, right.rows, "{rows} x {depth} times {} x {columns}", right.rows);

@@ -55,10 +55,10 @@ fn a_model_knows_its_threshold_and_is_measured_by_group() {
     assert_eq!(certificate["preparations"][0]["purpose"], "class_shares");
     let chosen = evaluated["threshold"].as_f64().unwrap();
     // The threshold decides what is predicted: the probability of `yes` on its either side.
-    let predicted = text(&project.muffle(&["predict", "run", "--probabilities"]).stdout);
+    let predicted = text(&project.muffle(&["predict", "run"]).stdout);
     let said = predicted.lines().skip(1).filter(|line| {
         let cells: Vec<&str> = line.split(',').collect();
-        let (class, probability): (&str, f64) = (cells[1], cells[4].parse().unwrap());
+        let (class, probability): (&str, f64) = (cells[1], cells[3].parse().unwrap());
         assert!((class == "yes") == (probability >= chosen) || (probability - chosen).abs() < 1e-5, "{line}");
         class == "yes"
     });

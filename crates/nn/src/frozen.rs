@@ -70,6 +70,10 @@ impl Layer for Frozen {
         self.layer.backward(Backward { weights: self.weights(call.weights), pass: &pass, ..call });
     }
 
+    fn tokens(&self) -> Option<usize> {
+        self.layer.tokens()
+    }
+
     fn relevance(&self) -> Option<RelevanceRule> {
         self.layer.relevance()
     }

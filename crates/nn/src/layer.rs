@@ -310,6 +310,11 @@ pub trait Layer: Send + Sync {
         false
     }
 
+    /// How many tokens there are, if the inputs are numbers of tokens.
+    fn tokens(&self) -> Option<usize> {
+        None
+    }
+
     /// How relevance goes back through the layer; `None` if there is no rule for it.
     fn relevance(&self) -> Option<RelevanceRule> {
         None

@@ -150,6 +150,16 @@ impl Network {
         self.parameters.iter().filter(trainable).map(|parameter| parameter.range.len()).sum()
     }
 
+    /// How many tokens there are, if the inputs are numbers of tokens.
+    pub fn tokens(&self) -> Option<usize> {
+        let first = self.nodes.iter().filter(|node| node.inputs.contains(&0));
+        let tokens = |node: &Node| match &node.operation {
+            Operation::Layer(layer) => layer.tokens(),
+            _ => None,
+        };
+        first.filter_map(tokens).min()
+    }
+
     /// The first layer that looks at several examples at once.
     pub fn mixing_layer(&self) -> Option<&Node> {
         self.nodes

@@ -1,6 +1,7 @@
 //! How long a run will take and how much memory it will need, measured on made-up records.
 
 use super::plan::Plan;
+use super::self_check::made_up_inputs;
 use super::trainer::GradientTrainer;
 use crate::data::targets::Table;
 use crate::data::{Dataset, Records, Scaling, Split, Targets, Task, Visibility};
@@ -56,7 +57,7 @@ fn made_up(plan: &Plan) -> Result<Dataset> {
         _ => Task::Labels(names()),
     };
     let mut split = |records: usize| Split {
-        records: Records::Floats((0..records * input.len()).map(|_| generator.normal()).collect()),
+        records: Records::Floats(made_up_inputs(&plan.network, records, &mut generator)),
         targets: match task {
             Task::Classes(_) => {
                 Targets::Classes((0..records).map(|record| (record % outputs) as u32).collect())

@@ -24,8 +24,7 @@ pub fn self_check(network: &Arc<Network>, parameters: &[f32], loss: Loss) -> Res
         Options { threads: Some(1), micro_batch: Some(EXAMPLES), ..Options::new(Purpose::PerExample) };
     let mut trial = Trial { engine: Engine::new(network.clone(), options)?, parameters, loss };
     let mut generator = SplitMix::new(1);
-    let mut inputs =
-        || -> Vec<f32> { (0..EXAMPLES * network.input().len()).map(|_| generator.normal()).collect() };
+    let mut inputs = || made_up_inputs(network, EXAMPLES, &mut generator);
     let (one, other) = (inputs(), inputs());
     let width = network.input().len();
     let (alone, norms) = trial.sum(&one[..width], 0)?;
@@ -69,6 +68,15 @@ pub fn self_check(network: &Arc<Network>, parameters: &[f32], loss: Loss) -> Res
         }
     }
     Ok(())
+}
+
+/// Inputs of so many examples: numbers of the usual size, or tokens where the network reads tokens.
+pub(super) fn made_up_inputs(network: &Network, examples: usize, generator: &mut SplitMix) -> Vec<f32> {
+    let value = |_| match network.tokens() {
+        Some(tokens) => (generator.bits() % tokens as u64) as f32,
+        None => generator.normal(),
+    };
+    (0..examples * network.input().len()).map(value).collect()
 }
 
 fn failed(parameter: &Parameter, how: &str) -> Error {
@@ -161,6 +169,18 @@ mod tests {
     fn check(toml: &str) -> Result<()> {
         let network = Arc::new(ModelDescription::from_toml(toml).unwrap().network().unwrap());
         self_check(&network, &initial_parameters(&network, 0), Loss::SoftmaxCrossEntropy)
+    }
+
+    #[test]
+    fn networks_that_read_tokens_pass() {
+        for layers in [
+            "{ type = \"embedding\", tokens = 7, features = 4 }, { type = \"global-average-pool\" }",
+            "{ type = \"embedding-bag\", tokens = 7, features = 4 }",
+        ] {
+            let text = format!("input = [5]\nlayers = [{layers}, {{ type = \"dense\", features = 2 }}]");
+            let network = Arc::new(muffle_nn::ModelDescription::from_toml(&text).unwrap().network().unwrap());
+            self_check(&network, &initial_parameters(&network, 0), Loss::SoftmaxCrossEntropy).unwrap();
+        }
     }
 
     #[test]

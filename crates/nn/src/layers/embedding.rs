@@ -11,7 +11,7 @@ use crate::shape::Shape;
 /// A number that is no token gives a row of NaN, so that the example is left out and reported at this layer.
 pub struct Embedding {
     pub(super) length: usize,
-    tokens: usize,
+    pub(super) tokens: usize,
     pub(super) features: usize,
 }
 
@@ -101,6 +101,10 @@ impl Layer for Embedding {
             *norm = 0.0;
             self.for_each_token(tokens, upstream, sum, |_, sum| *norm += squared_norm(sum));
         }
+    }
+
+    fn tokens(&self) -> Option<usize> {
+        Some(self.tokens)
     }
 
     fn summation(&self) -> Summation {

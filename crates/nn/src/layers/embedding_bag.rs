@@ -99,6 +99,10 @@ impl Layer for EmbeddingBag {
         }
     }
 
+    fn tokens(&self) -> Option<usize> {
+        Some(self.table.tokens)
+    }
+
     fn summation(&self) -> Summation {
         Summation::Vectors
     }

@@ -117,6 +117,10 @@ impl Layer for WrittenOut {
         self.layer.is_bilinear()
     }
 
+    fn tokens(&self) -> Option<usize> {
+        self.layer.tokens()
+    }
+
     fn relevance(&self) -> Option<RelevanceRule> {
         self.layer.relevance()
     }

@@ -8,11 +8,12 @@ mod run;
 mod runs;
 mod step;
 
-use crate::train::{prepare, search_for};
+use crate::train::search_for;
 use clap::{Args, Subcommand};
 use muffle::audit::{Argument, Report, Verdict};
 use muffle::data::{Dataset, Search};
-use muffle::train::{Plan, recipes};
+use muffle::recipes;
+use muffle::train::{DataShape, Plan, Recipe};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -56,7 +57,9 @@ impl RecipeArguments {
     /// The plan and its data, with some more settings.
     pub fn prepare(&self, more: Vec<String>) -> Result<(Plan, Dataset), Box<dyn Error>> {
         let settings = [self.settings.clone(), more].concat();
-        prepare(recipes::find(&self.recipe, &settings)?, &search_for(&self.recipe, &self.search()))
+        let recipe = Recipe::of(&recipes::find(&self.recipe, &settings)?)?;
+        let dataset = recipe.run.dataset(&search_for(&self.recipe, &self.search()))?;
+        Ok((Plan::new(recipe, &DataShape::of(&dataset))?, dataset))
     }
 }
 

@@ -5,9 +5,9 @@ use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::train::Outcome;
 use clap::Args;
 use muffle::experiment::{Experiment, Variant, check_settings};
-use muffle::methods::{self, Mode};
+use muffle::methods::Mode;
 use muffle::run::REPRODUCIBLE;
-use muffle::train::recipes;
+use muffle::{kinds, recipes};
 
 /// Compare published methods: every method at every epsilon with every seed, as a table and plots.
 ///
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let (output, search) = (&arguments.options.output, arguments.options.search());
     let experiment = Experiment::new(output, factors, arguments.variants()?, &search)?;
     let experiment = experiment.with_seeds(arguments.seeds);
-    let title = format!("Comparison on {}", experiment.groups[0].plan.recipe.run.data);
+    let title = format!("Comparison on {}", experiment.groups[0].job.terms().recipe.data);
     let layout = Layout { title, across: Some(2), panels: 0 };
     run_experiment(&experiment, &arguments.options, &layout, |_| Ok(remarks()))
 }
@@ -65,19 +65,20 @@ impl Arguments {
     fn variants(&self) -> Outcome<Vec<Variant>> {
         let mut variants: Vec<Variant> = Vec::new();
         for name in &self.methods {
-            let entry = methods::find(name)?;
+            let (_, about) = kinds::find_method(name)?;
             for mode in [Mode::Sound, Mode::AsPublished] {
                 // What is sound as published has one form, which is then both.
                 let asked = self.mode.iter().any(|word| word == mode.name());
-                let only = entry.modes.len() == 1 && entry.modes[0] == mode;
-                if !entry.modes.contains(&mode) || !(asked || only) {
+                let only = about.modes.len() == 1 && about.modes[0] == mode;
+                if !about.modes.contains(&mode) || !(asked || only) {
                     continue;
                 }
                 if mode == Mode::AsPublished {
-                    eprintln!("{name} as published, not proved: {}", entry.breaks);
+                    eprintln!("{name} as published, not proved: {}", about.breaks);
                 }
                 for epsilon in &self.epsilon {
                     let named = [
+                        Some(format!("mode={}", mode.name())),
                         // The noise follows from epsilon, whatever the recipe had.
                         Some("noise_multiplier=".to_string()),
                         Some(format!("epsilon={epsilon}")),
@@ -85,13 +86,12 @@ impl Arguments {
                         self.model.as_ref().map(|value| format!("model={value:?}")),
                     ];
                     let named = named.into_iter().flatten();
-                    let settings: Vec<String> =
-                        entry.form(mode).chain(named).chain(self.settings.clone()).collect();
+                    let settings: Vec<String> = named.chain(self.settings.clone()).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
                         levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],
                         name: format!("{name}{form}-{epsilon}"),
-                        recipe: recipes::find(&self.recipe, &settings)?,
+                        recipe: kinds::find(&self.recipe, Some(name), &settings)?,
                     };
                     if variants.iter().all(|other| other.name != variant.name) {
                         variants.push(variant);

@@ -4,7 +4,9 @@ use crate::CommandResult;
 use crate::words::sentence;
 use clap::Args;
 use muffle::audit::results;
-use muffle::methods::{Entry, METHODS, Mode, find};
+use muffle::kinds::{find_method, methods};
+use muffle::methods::{About, Mode};
+use muffle::run::Kind;
 use serde_json::{Value, json};
 
 /// List the published methods with the verdict on their claims, or explain one.
@@ -33,9 +35,15 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     }
     match (&arguments.name, arguments.json) {
         (None, false) => list(),
-        (None, true) => METHODS.iter().for_each(|entry| println!("{}", object(entry))),
-        (Some(name), false) => explain(find(name)?),
-        (Some(name), true) => println!("{}", object(find(name)?)),
+        (None, true) => methods().for_each(|(kind, entry)| println!("{}", object(kind, entry))),
+        (Some(name), false) => {
+            let (kind, entry) = find_method(name)?;
+            explain(kind, entry);
+        }
+        (Some(name), true) => {
+            let (kind, entry) = find_method(name)?;
+            println!("{}", object(kind, entry));
+        }
     }
     Ok(())
 }
@@ -45,7 +53,7 @@ fn list() {
         "{:<18} {:<5} {:<12} {:<20} {:<22} idea",
         "name", "year", "published", "forms", "audit of the last form"
     );
-    for entry in METHODS {
+    for (_, entry) in methods() {
         let (verdict, forms) = (entry.verdict.name(), forms(entry));
         let audited = entry.modes.last().and_then(|mode| results::last(entry.name, *mode));
         let audit = audited.map_or("not audited", |found| found.report.verdict.name());
@@ -53,7 +61,7 @@ fn list() {
     }
 }
 
-fn forms(entry: &Entry) -> String {
+fn forms(entry: &About) -> String {
     let names: Vec<&str> = entry.modes.iter().copied().map(Mode::name).collect();
     names.join(", ")
 }
@@ -66,11 +74,11 @@ fn page() -> String {
                     is not carries the paper's epsilon as a claim. R1 to R10 are the [rules](rules.md) of sound training.\n\n\
                     | method | year | published | forms | idea |\n|---|---|---|---|---|\n"
         .to_string();
-    for entry in METHODS {
+    for (_, entry) in methods() {
         let (name, year, verdict, idea) = (entry.name, entry.year, entry.verdict.name(), entry.idea);
         page += &format!("| [`{name}`](#{name}) | {year} | {verdict} | {} | {idea} |\n", forms(entry));
     }
-    for entry in METHODS {
+    for (kind, entry) in methods() {
         page += &format!(
             "\n## {}\n\n{}. {} ({}).\n\n",
             entry.name,
@@ -79,6 +87,7 @@ fn page() -> String {
             entry.year
         );
         let mut row = |title: &str, text: &str| page += &format!("- **{title}**: {text}.\n");
+        row("Training", &format!("{} (`kind = \"{}\"`)", kind.about, kind.name));
         row("Made of", entry.composes);
         row("A step", entry.steps);
         row("Proved", entry.guarantee);
@@ -98,9 +107,10 @@ fn page() -> String {
     page
 }
 
-fn explain(entry: &Entry) {
+fn explain(kind: &Kind, entry: &About) {
     println!("{}: {}\n{} ({})\n", entry.name, entry.idea, entry.paper, entry.year);
     println!("published  {}", entry.verdict.name());
+    println!("training   {}", kind.about);
     println!("made of    {}", entry.composes);
     println!("a step     {}", entry.steps);
     println!("proved     {}", entry.guarantee);
@@ -130,7 +140,7 @@ fn explain(entry: &Entry) {
     }
 }
 
-fn object(entry: &Entry) -> Value {
+fn object(kind: &Kind, entry: &About) -> Value {
     let parameters: Vec<Value> = entry
         .parameters
         .iter()
@@ -147,7 +157,7 @@ fn object(entry: &Entry) -> Value {
         .collect();
     json!({
         "measured": measured,
-        "name": entry.name, "paper": entry.paper, "year": entry.year, "idea": entry.idea,
+        "name": entry.name, "kind": kind.name, "paper": entry.paper, "year": entry.year, "idea": entry.idea,
         "verdict": entry.verdict.name(), "modes": entry.modes, "composes": entry.composes, "steps": entry.steps,
         "guarantee": entry.guarantee, "breaks": entry.breaks, "parameters": parameters, "settings": entry.settings,
     })

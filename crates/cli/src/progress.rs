@@ -2,8 +2,8 @@
 
 use crate::words::{duration, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use muffle::run::Progress;
-use muffle::train::{Evaluation, Plan};
+use muffle::run::{Job, Progress};
+use muffle::train::Evaluation;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -25,13 +25,14 @@ enum Form {
 
 impl Display {
     /// Chooses the form, and says what is about to happen.
-    pub fn new(plan: &Plan, json: bool, quiet: bool) -> Display {
+    pub fn new(job: &dyn Job, json: bool, quiet: bool) -> Display {
+        let terms = job.terms();
         let form = if json && !quiet {
             Form::Json
         } else if quiet {
             Form::Quiet
         } else if std::io::stderr().is_terminal() {
-            let bar = ProgressBar::with_draw_target(Some(plan.steps), ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(Some(terms.steps), ProgressDrawTarget::stderr());
             // What does not fit is cut off at the end.
             let style = ProgressStyle::with_template("{bar:6} {pos}/{len} {wide_msg}");
             Form::Bar(bar.with_style(style.expect("the template is well formed")))
@@ -39,9 +40,9 @@ impl Display {
             Form::Lines
         };
         if let Form::Lines | Form::Bar(_) = form {
-            eprint!("{}", plan_text(plan));
+            eprint!("{}", plan_text(job));
         }
-        let seeded = plan.recipe.run.seed.is_some();
+        let seeded = terms.recipe.seed.is_some();
         Display { form, begun: Instant::now(), first_step: None, seeded }
     }
 
@@ -106,21 +107,12 @@ fn object(progress: &Progress, seeded: bool) -> serde_json::Value {
     })
 }
 
-/// A plan in a few lines.
-pub fn plan_text(plan: &Plan) -> String {
-    let recipe = &plan.recipe;
-    let epochs = plan.steps as f64 * plan.sample_rate;
-    format!(
-        "data              {}, {} records\nmodel             {} parameters\nsteps             {} ({epochs:.1} epochs), \
-         {} records expected in each (rate {:.6})\nnoise multiplier  {:.4}\n",
-        recipe.run.data,
-        recipe.run.records.unwrap_or_default(),
-        plan.network.trainable_len(),
-        plan.steps,
-        recipe.training.batch_size,
-        plan.sample_rate,
-        plan.noise_multiplier,
-    )
+/// What is about to happen, in a few lines.
+pub fn plan_text(job: &dyn Job) -> String {
+    let run = job.terms().recipe;
+    let data = ("data", format!("{}, {} records", run.data, run.records.unwrap_or_default()));
+    let lines = std::iter::once(data).chain(job.outline());
+    lines.map(|(name, value)| format!("{name:<17} {value}\n")).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::CommandResult;
 use clap::Args;
-use muffle::train::recipes::{RECIPES, find};
+use muffle::recipes::{RECIPES, find};
 use serde_json::json;
 
 /// List the recipes that come with the program, or print one to start your own from.

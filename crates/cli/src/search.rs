@@ -6,9 +6,10 @@ use crate::train::cores;
 use crate::words::figure_in_words;
 use clap::Args;
 use muffle::data::Search;
+use muffle::recipes;
 use muffle::run::{REPRODUCIBLE, Status};
 use muffle::search::{Candidate, Found, Settings, search};
-use muffle::train::recipes;
+use muffle::train::Recipe;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let mut settings = arguments.settings.clone();
     settings.extend(arguments.epsilon.map(|epsilon| format!("epsilon={epsilon}")));
     settings.extend(arguments.seed.map(|seed| format!("seed={seed}")));
-    let mut recipe = recipes::find(&arguments.recipe, &settings)?;
+    let mut recipe = Recipe::of(&recipes::find(&arguments.recipe, &settings)?)?;
     recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
     let Ok(channels) = <[usize; 3]>::try_from(arguments.channels.clone()) else {
         return Err("--channels: there are three cells; give three numbers, for example 16,16,32".into());

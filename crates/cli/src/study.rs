@@ -9,9 +9,10 @@ use muffle::data::Search;
 use muffle::data::registry::entry;
 use muffle::experiment::{Axis, Column, Experiment, Results, Variant, distortion};
 use muffle::methods;
+use muffle::recipes;
 use muffle::run::REPRODUCIBLE;
 use muffle::statistics::Mean;
-use muffle::train::{Trained, recipes};
+use muffle::train::Trained;
 
 /// Repeat the experiments of a paper: its runs, its tables, its statistics.
 #[derive(Args)]

@@ -6,8 +6,8 @@ use crate::train::Outcome;
 use crate::words::in_words;
 use clap::Args;
 use muffle::experiment::{Axis, Experiment, Results, Variant, check_settings, draw_runs, strangers};
+use muffle::recipes;
 use muffle::run::REPRODUCIBLE;
-use muffle::train::recipes;
 use muffle_accounting::selection::{Repetitions, best_of};
 use muffle_accounting::{Adjacency, Event, Quotes};
 use serde_json::{Value, json};
@@ -93,8 +93,8 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 /// Figures of different kinds do not add up to one.
 fn check_one_guarantee(experiment: &Experiment) -> CommandResult {
     let kind = |place: usize| {
-        let plan = &experiment.groups[place].plan;
-        (plan.adjacency, plan.recipe.run.delta)
+        let terms = experiment.groups[place].job.terms();
+        (terms.adjacency, terms.recipe.delta)
     };
     match (1..experiment.groups.len()).find(|&place| kind(place) != kind(0)) {
         Some(place) => Err(format!(
@@ -108,7 +108,7 @@ fn check_one_guarantee(experiment: &Experiment) -> CommandResult {
 
 /// The theorem behind a random search takes runs whose price is known for every order, not a budget.
 fn check_fixed_noise(experiment: &Experiment) -> CommandResult {
-    match experiment.groups.iter().find(|group| group.plan.budget().is_some()) {
+    match experiment.groups.iter().find(|group| group.job.terms().budget().is_some()) {
         Some(group) => Err(format!(
             "{}: the noise of this run follows what it released, so its price is its budget, which --random cannot take; use \
              --price, or fix the noise in advance",
@@ -197,8 +197,8 @@ struct Price {
 impl Price {
     /// That of every run.
     fn new(experiment: &Experiment) -> Price {
-        let plan = &experiment.groups[0].plan;
-        Price { adjacency: plan.adjacency, delta: plan.recipe.run.delta }
+        let terms = experiment.groups[0].job.terms();
+        Price { adjacency: terms.adjacency, delta: terms.recipe.delta }
     }
 
     fn json(&self, kind: &str, epsilon: f64) -> Value {
@@ -213,7 +213,7 @@ impl Price {
 
 /// What one run may cost. Steps that were lost in an interruption are paid for as well: the certificates say what was spent.
 fn candidates(experiment: &Experiment, spent: &[Event]) -> Outcome<Vec<Event>> {
-    let planned = experiment.groups.iter().map(|group| group.plan.total_cost());
+    let planned = experiment.groups.iter().map(|group| group.job.cost());
     let mut events: Vec<Event> = planned.collect::<Result<_, _>>()?;
     for event in spent {
         if !events.contains(event) {

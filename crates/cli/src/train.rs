@@ -5,13 +5,14 @@ use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::progress::{Display, plan_text};
 use crate::words::{delta_warning, duration, figure_in_words, in_words};
 use clap::Args;
-use muffle::data::{Dataset, Search};
-use muffle::methods::{self, Mode};
+use muffle::data::Search;
 use muffle::noise::{Key, Purpose, Stream, Uniform};
-use muffle::run::{Certificate, REPRODUCIBLE, RunFolder, Status, Summary, clock};
+use muffle::run::{
+    Certificate, Job, Parts, REPRODUCIBLE, RunFolder, Status, Summary, Terms, clock, resume, start,
+};
+use muffle::train::Evaluation;
 use muffle::train::canaries::usual_choice;
-use muffle::train::estimate::estimate;
-use muffle::train::{DataShape, Evaluation, Plan, Recipe, recipes, resume, start};
+use muffle::{kinds, recipes};
 use muffle_accounting::Quotes;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -87,40 +88,45 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let search = Search::new(arguments.data_dir.as_deref());
     if let Some(path) = &arguments.resume {
         let folder = RunFolder::open(path)?;
-        let recipe = Recipe::read(path, &arguments.thread_setting())?;
-        let (plan, dataset) = prepare(recipe, &search.near(path))?;
+        let recipe = Parts::read(path, &arguments.thread_setting())?;
+        let (job, dataset) = kinds::prepare(&recipe, &search.near(path))?;
         let stop = stop_on_interrupt()?;
-        let mut display = Display::new(&plan, arguments.json, arguments.quiet);
-        let summary = resume(&folder, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
+        let mut display = Display::new(&*job, arguments.json, arguments.quiet);
+        let summary = resume(&folder, &*job, &dataset, &stop, &mut |progress| display.show(progress))?;
         display.finish();
-        return end(path, &plan, &summary, arguments.json);
+        return end(path, &job.terms(), &summary, arguments.json);
     }
-    let mut recipe = recipes::find(&arguments.recipe, &arguments.all_settings()?)?;
+    let mut recipe = kinds::find(&arguments.recipe, arguments.method.as_deref(), &arguments.all_settings()?)?;
     recipe.run.threads = Some(recipe.run.threads.unwrap_or_else(cores));
-    let (plan, dataset) = prepare(recipe, &search_for(&arguments.recipe, &search))?;
-    let run = &plan.recipe.run;
+    let (job, dataset) = kinds::prepare(&recipe, &search_for(&arguments.recipe, &search))?;
+    warn(&*job, dataset.train().split().len());
+    if arguments.dry_run {
+        return dry_run(&*job, arguments.json);
+    }
+    let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
+    let stop = stop_on_interrupt()?;
+    let mut display = Display::new(&*job, arguments.json, arguments.quiet);
+    let summary = start(&path, &*job, &dataset, &stop, &mut |progress| display.show(progress))?;
+    display.finish();
+    end(&path, &job.terms(), &summary, arguments.json)
+}
+
+/// Says what may be wrong with a run before it begins.
+fn warn(job: &dyn Job, counted: usize) {
+    let run = job.terms().recipe;
     let records = run.records.filter(|_| run.private);
     if let Some(warning) = records.and_then(|records| delta_warning(run.delta, records)) {
         eprintln!("warning: {warning}");
     }
-    warn_of_records(&plan, dataset.train().split().len());
-    if plan.recipe.training.mode == Mode::AsPublished {
-        eprintln!("as published, not proved: {}", plan.method.breaks);
+    warn_of_records(run.records.unwrap_or_default(), counted);
+    if let Some(breaks) = job.breaks() {
+        eprintln!("as published, not proved: {breaks}");
     }
-    if arguments.dry_run {
-        return dry_run(&plan, arguments.json);
-    }
-    let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
-    let stop = stop_on_interrupt()?;
-    let mut display = Display::new(&plan, arguments.json, arguments.quiet);
-    let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
-    display.finish();
-    end(&path, &plan, &summary, arguments.json)
 }
 
 /// Reports how a run ended, and fails if it did not come to its end.
-fn end(path: &Path, plan: &Plan, summary: &Summary, json: bool) -> CommandResult {
-    report(path, plan, summary, json);
+fn end(path: &Path, terms: &Terms, summary: &Summary, json: bool) -> CommandResult {
+    report(path, terms, summary, json);
     match summary.certificate.status {
         Status::Finished => Ok(()),
         // The result in JSON says so already.
@@ -156,11 +162,7 @@ impl Arguments {
     /// Options are settings with a name of their own.
     fn all_settings(&self) -> Outcome<Vec<String>> {
         let mut settings = Vec::new();
-        if let Some(name) = &self.method {
-            settings.extend(methods::find(name)?.settings.iter().map(ToString::to_string));
-        }
         let named = [
-            ("method", self.method.clone()),
             ("mode", self.mode.clone()),
             ("epsilon", self.epsilon.map(|value| value.to_string())),
             ("data", self.data.as_ref().map(|value| format!("{value:?}"))),
@@ -192,13 +194,6 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The plan of a recipe, and its data.
-pub fn prepare(recipe: Recipe, search: &Search) -> Outcome<(Plan, Dataset)> {
-    let dataset = recipe.run.dataset(search)?;
-    let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
-    Ok((plan, dataset))
-}
-
 /// Where the data of a recipe may be: those of a run, given as its folder or its model, may lie anywhere above it.
 pub fn search_for(recipe: &str, search: &Search) -> Search {
     let path = Path::new(recipe);
@@ -220,22 +215,22 @@ pub fn free_folder(recipe: &str) -> PathBuf {
 }
 
 /// What the certificate of a finished run will say: an epsilon that is proved, or that is if the seed is secret.
-fn planned_epsilon(plan: &Plan) -> Outcome<[Option<f64>; 2]> {
-    let epsilon = match plan.budget() {
-        Some(_) => plan.recipe.run.epsilon,
+fn planned_epsilon(job: &dyn Job) -> Outcome<[Option<f64>; 2]> {
+    let terms = job.terms();
+    let epsilon = match terms.budget() {
+        Some(_) => terms.recipe.epsilon,
         None => {
-            let quotes = Quotes::ask(&plan.total_cost()?, plan.adjacency, plan.recipe.run.delta);
-            quotes.best().map(|quote| quote.price.epsilon).filter(|_| plan.claimed.is_none())
+            let quotes = Quotes::ask(&job.cost()?, terms.adjacency, terms.recipe.delta);
+            quotes.best().map(|quote| quote.price.epsilon).filter(|_| terms.claimed.is_none())
         }
     };
-    let seeded = plan.recipe.run.seed.is_some();
+    let seeded = terms.recipe.seed.is_some();
     Ok([epsilon.filter(|_| !seeded), epsilon.filter(|_| seeded)])
 }
 
 /// The public figure sets the sample rate and the divisor of every step: far from the truth it wastes noise or steps. The true number
 /// is private under add_remove and is not said.
-fn warn_of_records(plan: &Plan, counted: usize) {
-    let nominal = plan.recipe.run.records.unwrap_or_default();
+fn warn_of_records(nominal: u64, counted: usize) {
     if are_far_apart(nominal as f64, counted as f64) {
         eprintln!(
             "warning: records = {nominal} is more than half off the number of training records: batches are not of the size \
@@ -250,38 +245,41 @@ fn are_far_apart(one: f64, other: f64) -> bool {
     one.max(other) > 1.5 * one.min(other)
 }
 
-fn dry_run(plan: &Plan, json: bool) -> CommandResult {
-    let ([proved, if_seed_is_secret], expected) = (planned_epsilon(plan)?, estimate(plan)?);
-    let recipe = &plan.recipe;
+fn dry_run(job: &dyn Job, json: bool) -> CommandResult {
+    let ([proved, if_seed_is_secret], expected) = (planned_epsilon(job)?, job.estimate()?);
+    let terms = job.terms();
+    let (run, memory) = (&terms.recipe, expected.and_then(|expected| expected.peak_rss_mb));
     if json {
-        let object = json!({
-            "dry_run": true, "data": recipe.run.data, "parameters": plan.network.trainable_len(), "steps": plan.steps,
-            "sample_rate": plan.sample_rate, "batch_size": recipe.training.batch_size,
-            "noise_multiplier": plan.noise_multiplier, "epsilon": proved,
-            "epsilon_if_seed_is_secret": if_seed_is_secret, "claimed_epsilon": plan.claimed, "delta": recipe.run.delta,
-            "adjacency": plan.adjacency, "peak_rss_mb": expected.peak_rss_mb, "seconds": expected.seconds,
-            "recipe": recipe.to_toml(),
+        let mut object = json!({
+            "dry_run": true, "data": run.data, "epsilon": proved,
+            "epsilon_if_seed_is_secret": if_seed_is_secret, "claimed_epsilon": terms.claimed, "delta": run.delta,
+            "adjacency": terms.adjacency, "peak_rss_mb": memory,
+            "seconds": expected.map(|expected| expected.seconds), "recipe": job.recipe(),
         });
+        object.as_object_mut().expect("it is an object").extend(job.figures());
         println!("{object}");
         return Ok(());
     }
-    print!("{}", plan_text(plan));
+    print!("{}", plan_text(job));
     println!(
         "epsilon           {} at delta {} under {}",
-        figure_in_words(proved, if_seed_is_secret, plan.claimed),
-        recipe.run.delta,
-        plan.adjacency
+        figure_in_words(proved, if_seed_is_secret, terms.claimed),
+        run.delta,
+        terms.adjacency
     );
-    if recipe.run.seed.is_some() {
+    if run.seed.is_some() {
         println!("{REPRODUCIBLE}");
     }
-    if let Some(memory) = expected.peak_rss_mb {
+    if let Some(memory) = memory {
         println!(
             "memory            {memory:.0} MB (after a few steps on made-up records, the data included)"
         );
     }
-    println!("time              about {} (three steps on made-up records)", duration(expected.seconds));
-    println!("\nThe recipe with every question answered:\n\n{}", recipe.to_toml());
+    if let Some(expected) = expected {
+        let time = duration(expected.seconds);
+        println!("time              about {time} (three steps on made-up records)");
+    }
+    println!("\nThe recipe with every question answered:\n\n{}", job.recipe());
     Ok(())
 }
 
@@ -299,7 +297,38 @@ fn print_measures(test: &Evaluation, threshold: Option<f64>) {
     test.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
 }
 
-fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
+/// What was measured beside the test, the place in the training and the threshold, which have words of their own.
+fn further(summary: &Summary) -> impl Iterator<Item = (&str, &Value)> {
+    summary.measured.iter().filter(|(name, _)| !["test", "epoch", "threshold"].contains(name))
+}
+
+/// How a run ended, for programs.
+fn object(path: &Path, summary: &Summary, test: &Evaluation) -> Value {
+    let certificate = &summary.certificate;
+    let mut object = json!({
+        "test_accuracy": test.accuracy, "test_loss": test.loss, "test": test,
+        "epsilon": certificate.proved.epsilon,
+        "epsilon_if_seed_is_secret": certificate.epsilon_if_seed_is_secret(),
+        "epsilon_if_stopped_without_looking": stopped_blindly(certificate), "claimed_epsilon": certificate.claimed,
+        "measured_epsilon": certificate.measured, "delta": certificate.delta,
+        "method": certificate.method, "mode": certificate.mode,
+        "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
+        "steps": summary.steps, "finished": certificate.status == Status::Finished,
+        "interrupted": certificate.status == Status::Interrupted,
+        "diverged": certificate.status == Status::Diverged, "next": next(path, certificate.status), "examples_per_s": summary.examples_per_s,
+        "seconds": summary.seconds, "run_dir": path, "reproducible": certificate.reproducible,
+        "threshold": summary.measured.get::<f64>("threshold"),
+    });
+    for (name, value) in further(summary) {
+        object[name] = value.clone();
+    }
+    if let Some(warning) = &certificate.warning {
+        object["warning"] = Value::from(warning.clone());
+    }
+    object
+}
+
+fn report(path: &Path, terms: &Terms, summary: &Summary, json: bool) {
     let certificate = &summary.certificate;
     let finished = certificate.status == Status::Finished;
     if summary.excluded > 0 {
@@ -309,43 +338,29 @@ fn report(path: &Path, plan: &Plan, summary: &Summary, json: bool) {
             summary.excluded
         );
     }
-    if summary.steps_lost > 0 && finished && plan.filter_order.is_some() {
+    if summary.steps_lost > 0 && finished && terms.filter_order.is_some() {
         eprintln!(
             "note: the budget ended the run after {} of at most {} steps: its noise followed what it released",
-            summary.steps, plan.steps
+            summary.steps, terms.steps
         );
     } else if summary.steps_lost > 0 {
         eprintln!(
             "note: {} of {} steps were not taken: steps lost in an interruption were paid for, and the rest would \
              exceed epsilon",
-            summary.steps_lost, plan.steps
+            summary.steps_lost, terms.steps
         );
     }
     let test = Evaluation::of(&summary.measured);
     if json {
-        let mut object = json!({
-            "test_accuracy": test.accuracy, "test_loss": test.loss, "test": test,
-            "epsilon": certificate.proved.epsilon,
-            "epsilon_if_seed_is_secret": certificate.epsilon_if_seed_is_secret(),
-            "epsilon_if_stopped_without_looking": stopped_blindly(certificate), "claimed_epsilon": certificate.claimed,
-            "measured_epsilon": certificate.measured, "delta": certificate.delta,
-            "method": certificate.method, "mode": certificate.mode,
-            "adjacency": certificate.adjacency, "accountant": certificate.proved.accountant,
-            "steps": summary.steps, "finished": finished,
-            "interrupted": certificate.status == Status::Interrupted,
-            "diverged": certificate.status == Status::Diverged, "next": next(path, certificate.status), "examples_per_s": summary.examples_per_s,
-            "seconds": summary.seconds, "run_dir": path, "reproducible": certificate.reproducible,
-            "threshold": summary.measured.get::<f64>("threshold"),
-        });
-        if let Some(warning) = &certificate.warning {
-            object["warning"] = Value::from(warning.clone());
-        }
-        println!("{object}");
+        println!("{}", object(path, summary, &test));
         return;
     }
     let if_seed_is_secret = certificate.epsilon_if_seed_is_secret();
     let epsilon = figure_in_words(certificate.proved.epsilon, if_seed_is_secret, certificate.claimed);
     print_measures(&test, summary.measured.get("threshold"));
+    for (name, value) in further(summary).filter(|(_, value)| value.is_number()) {
+        println!("{:<14} {value}", name.replace('_', " "));
+    }
     let argument = certificate.proved_if_seed_is_secret.as_ref().unwrap_or(&certificate.proved);
     println!(
         "epsilon        {epsilon} at delta {}, {}, by {}",

@@ -3,9 +3,9 @@
 use crate::clip::ClipRule;
 use crate::data::{Dataset, View};
 use crate::error::{Error, Result};
-use crate::run::{Certificate, Measurements, Progress, RunFolder, RunRecipe, Status};
+use crate::run::{Certificate, Measurements, Progress, RunFolder, RunRecipe, Status, resume, start};
 use crate::schedule::Scheduled;
-use crate::train::{DataShape, Evaluator, GradientRecipe, ModelChoice, Plan, Recipe, Trained, resume, start};
+use crate::train::{DataShape, Evaluator, GradientRecipe, ModelChoice, Plan, Recipe, Trained};
 use muffle_nn::{ModelDescription, Network};
 use std::path::Path;
 use std::sync::Arc;

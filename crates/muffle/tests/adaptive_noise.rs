@@ -3,7 +3,8 @@
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::ledger::{Access, Entry, Ledger};
 use muffle::run::{RunFolder, Status, Summary, read_ledger};
-use muffle::train::{DataShape, Plan, Recipe, STEPS, Trained, VALIDATION, resume, start};
+use muffle::run::{resume, start};
+use muffle::train::{DataShape, Plan, Recipe, STEPS, Trained, VALIDATION};
 use muffle_accounting::rdp::Rdp;
 use muffle_accounting::{Accountant, Event, Quotes};
 use muffle_nn::Shape;

@@ -74,7 +74,7 @@ fn areas(plan: &Plan, parameters: &[f32], suspects: &Suspects) -> [f64; 2] {
 fn an_overfitted_model_gives_its_records_away() {
     let dataset = noise(1);
     let plan = plan(&dataset, &[]);
-    let suspects = Suspects::draw(&dataset, None, 2 * RECORDS, 0).unwrap();
+    let suspects = Suspects::draw(&dataset, 0.0, 2 * RECORDS, 0).unwrap();
     assert_eq!(suspects.each(), RECORDS);
     for area in areas(&plan, &model(&plan, &dataset), &suspects) {
         assert!(area > 0.5 + CHANCE, "{area}");
@@ -85,8 +85,7 @@ fn an_overfitted_model_gives_its_records_away() {
 fn a_model_of_other_records_gives_nothing_away() {
     let (dataset, other) = (noise(1), noise(2));
     let plan = plan(&dataset, &[]);
-    for area in areas(&plan, &model(&plan, &other), &Suspects::draw(&dataset, None, 2 * RECORDS, 0).unwrap())
-    {
+    for area in areas(&plan, &model(&plan, &other), &Suspects::draw(&dataset, 0.0, 2 * RECORDS, 0).unwrap()) {
         assert!((area - 0.5).abs() < CHANCE, "{area}");
     }
 }
@@ -97,15 +96,15 @@ fn records_held_out_are_no_members() {
     let recipe = recipe(&[
         "validation={period=1,checks=1,gain=0.1,factor=0.5,records={kind=\"held-out\",share=0.5,epsilon=0.1}}",
     ]);
-    let suspects = Suspects::draw(&dataset, Some(&recipe), usize::MAX, 0).unwrap();
-    assert!(Suspects::draw(&dataset, None, 1, 0).unwrap_err().to_string().contains("at least two"));
+    let suspects = Suspects::draw(&dataset, recipe.training.held_out(), usize::MAX, 0).unwrap();
+    assert!(Suspects::draw(&dataset, 0.0, 1, 0).unwrap_err().to_string().contains("at least two"));
     assert!(suspects.each() < 70 && suspects.each() > 30, "about half of 100: {}", suspects.each());
 }
 
 #[test]
 fn shadow_models_expose_an_overfitted_model_and_noise_hides_it() {
     let dataset = noise(1);
-    let suspects = Suspects::draw(&dataset, None, 2 * RECORDS, 0).unwrap();
+    let suspects = Suspects::draw(&dataset, 0.0, 2 * RECORDS, 0).unwrap();
     let (steps, never) = (AtomicU64::new(0), never());
     let count = || {
         steps.fetch_add(1, Ordering::Relaxed);
@@ -126,7 +125,7 @@ fn shadow_models_expose_an_overfitted_model_and_noise_hides_it() {
 #[test]
 fn an_odd_number_of_shadow_models_and_a_stop_are_understood() {
     let dataset = noise(1);
-    let (plan, suspects) = (plan(&dataset, &[]), Suspects::draw(&dataset, None, 2 * RECORDS, 0).unwrap());
+    let (plan, suspects) = (plan(&dataset, &[]), Suspects::draw(&dataset, 0.0, 2 * RECORDS, 0).unwrap());
     let parameters = vec![0.0; plan.network.parameter_len()];
     let attack = |count: usize, stop: bool| {
         let trainings = Trainings { workers: 1, seed: 9, stop: &AtomicBool::new(stop), after_step: &|| {} };
@@ -211,7 +210,7 @@ fn table(seed: u64, class: &dyn Fn(usize, &mut Uniform) -> u32) -> Dataset {
 
 fn attribute(dataset: &Dataset, column: &str) -> AttributeInference {
     let plan = plan(dataset, &["steps=1000"]);
-    let suspects = Suspects::draw(dataset, None, 2 * RECORDS, 0).unwrap();
+    let suspects = Suspects::draw(dataset, 0.0, 2 * RECORDS, 0).unwrap();
     let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
     infer_attribute(&mut evaluator, &model(&plan, dataset), &suspects, column).unwrap()
 }
@@ -245,7 +244,7 @@ fn what_holds_of_everybody_is_inferred_of_everybody() {
 fn columns_that_cannot_be_inferred_are_refused() {
     let refused = |dataset: &Dataset, column: &str| {
         let plan = plan(dataset, &[]);
-        let suspects = Suspects::draw(dataset, None, 2, 0).unwrap();
+        let suspects = Suspects::draw(dataset, 0.0, 2, 0).unwrap();
         let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
         let parameters = vec![0.0; plan.network.parameter_len()];
         infer_attribute(&mut evaluator, &parameters, &suspects, column).unwrap_err().to_string()

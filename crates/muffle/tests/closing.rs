@@ -5,10 +5,10 @@ mod points;
 use muffle::ledger::Ledger;
 use muffle::noise::Key;
 use muffle::run::{Certificate, Preparation, Purse, RunFolder, Trainer, read_ledger};
+use muffle::run::{resume, start};
 use muffle::train::evaluation::Decision;
 use muffle::train::{
     CLASS_SHARES, DataShape, Evaluation, Evaluator, GradientTrainer, Plan, Recipe, STEPS, THRESHOLD, Trained,
-    resume, start,
 };
 use muffle_accounting::Event;
 use points::dataset;

@@ -3,7 +3,8 @@
 mod points;
 
 use muffle::noise::Key;
-use muffle::train::{DataShape, Plan, Recipe, Trained, start, train_in_memory};
+use muffle::run::start;
+use muffle::train::{DataShape, Plan, Recipe, Trained, train_in_memory};
 use points::dataset;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -3,7 +3,8 @@
 mod points;
 
 use muffle::run::{Certificate, RunFolder};
-use muffle::train::{DataShape, Plan, Recipe, Trained, resume, start};
+use muffle::run::{resume, start};
+use muffle::train::{DataShape, Plan, Recipe, Trained};
 use muffle_nn::ModelDescription;
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::weights::save;

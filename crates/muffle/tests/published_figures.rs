@@ -1,7 +1,8 @@
 //! Lengths and epsilons that papers print, from recipes.
 
 use muffle::data::Visibility;
-use muffle::train::{DataShape, Plan, Recipe, TargetShape, recipes};
+use muffle::recipes;
+use muffle::train::{DataShape, Plan, Recipe, TargetShape};
 use muffle_accounting::reshuffling::Reshuffling;
 use muffle_accounting::{Accountant, zcdp};
 use muffle_nn::Shape;
@@ -69,7 +70,7 @@ fn the_recipes_of_the_decays_stop_there_too() {
         let name = format!("shen-2021-table-2-{schedule}");
         let length = |mode: &str| {
             let recipe = recipes::find(&name, &settings(&[&format!("mode={mode}")])).unwrap();
-            Plan::new(recipe, &data).unwrap().steps
+            Plan::new(Recipe::of(&recipe).unwrap(), &data).unwrap().steps
         };
         assert_eq!(length("as-published"), 100 * epochs, "{name}");
         // Exact prices of epochs allow more of them, though the components are paid for.

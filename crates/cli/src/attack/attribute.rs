@@ -41,7 +41,7 @@ impl Attack for Arguments {
         let records = usize::try_from(self.records)?;
         let attack = |target: &Target| -> Outcome<AttributeInference> {
             let trained = &target.trained;
-            let suspects = Suspects::draw(&target.dataset, trained.recipe.as_ref(), records, self.seed)?;
+            let suspects = Suspects::draw(&target.dataset, trained.held_out(), records, self.seed)?;
             let mut evaluator = Evaluator::new(trained.network.clone(), Some(cores()))?;
             Ok(infer_attribute(&mut evaluator, &trained.parameters, &suspects, &self.column)?)
         };

@@ -54,7 +54,7 @@ impl Arguments {
         let (trained, data, threads) = (&target.trained, &target.dataset, Some(self.trainer.threads()));
         let (network, parameters) = (&trained.network, &trained.parameters);
         let records = usize::try_from(self.records)?;
-        let suspects = Suspects::draw(data, trained.recipe.as_ref(), records, self.trainer.seed)?;
+        let suspects = Suspects::draw(data, trained.held_out(), records, self.trainer.seed)?;
         let mut evaluator = Evaluator::new(network.clone(), threads)?;
         let mut curves = vec![(LOSS.name, by_loss(&mut evaluator, parameters, &suspects)?)];
         // Where examples are mixed, none has a gradient of its own.

@@ -77,13 +77,7 @@ impl Target {
 
     /// How more models like it are trained: by its recipe, on one thread.
     pub fn plan(&self) -> Outcome<Plan> {
-        let Some(mut recipe) = self.trained.recipe.clone() else {
-            return Err(format!(
-                "{}: bare weights do not say how they were trained; give the folder of the run",
-                self.name
-            )
-            .into());
-        };
+        let mut recipe = self.trained.gradient_recipe()?;
         recipe.run.threads = Some(1);
         Ok(Plan::new(recipe, &DataShape::of(&self.dataset))?)
     }

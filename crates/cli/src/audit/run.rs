@@ -9,8 +9,9 @@ use crate::progress::Display;
 use crate::train::{free_folder, unfinished};
 use clap::Args;
 use muffle::audit::Verdict;
+use muffle::run::start;
 use muffle::train::canaries::{Canaries, usual_choice};
-use muffle::train::{Evaluation, Evaluator, Trained, start};
+use muffle::train::{Evaluation, Evaluator, Trained};
 use serde_json::json;
 use std::path::PathBuf;
 

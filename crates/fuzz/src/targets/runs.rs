@@ -11,10 +11,10 @@ use muffle::data::column::Column;
 use muffle::data::schema::{Schema, Stored};
 use muffle::data::{Scaling, Task};
 use muffle::ledger::{Head, Ledger};
+use muffle::recipes::RECIPES;
 use muffle::run::Certificate;
 use muffle::run::checkpoint::{self, Checkpoint};
 use muffle::train::Recipe;
-use muffle::train::recipes::RECIPES;
 
 pub static RECIPE: Target = Target {
     name: "recipe",

@@ -5,8 +5,8 @@ use crate::data::{Dataset, View};
 use crate::error::{Error, Result};
 use crate::noise::Key;
 use crate::sampler::{FixedSize, Sampler};
+use crate::train::Evaluator;
 use crate::train::validation::hold_out;
-use crate::train::{Evaluator, Recipe};
 use muffle_nn::{Engine, Examples, Loss, Network, Options, Purpose};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -56,14 +56,8 @@ pub struct Suspects<'a> {
 }
 
 impl<'a> Suspects<'a> {
-    /// At most `records` of them, drawn by the seed. The recipe says which training records were held out.
-    pub fn draw(
-        dataset: &'a Dataset,
-        recipe: Option<&Recipe>,
-        records: usize,
-        seed: u64,
-    ) -> Result<Suspects<'a>> {
-        let share = recipe.map_or(0.0, |recipe| recipe.training.held_out());
+    /// At most `records` of them, drawn by the seed, where this share of the training records was held out.
+    pub fn draw(dataset: &'a Dataset, share: f64, records: usize, seed: u64) -> Result<Suspects<'a>> {
         // By the rule that held records out of training, also in the test split: a shadow model may be given these.
         let candidates = |view: View| match share > 0.0 {
             true => hold_out(&view, share).0,

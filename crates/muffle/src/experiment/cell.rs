@@ -2,9 +2,12 @@
 
 use super::groups::Experiment;
 use crate::error::{Error, Result};
-use crate::run::{Certificate, MODEL_FILE, Measurements, Progress, RunFolder, Status, metrics, verify};
-use crate::train::{Evaluation, Plan, Recipe, resume, start};
+use crate::run::{
+    Certificate, Job, MODEL_FILE, Measurements, Progress, RunFolder, Status, metrics, resume, start, verify,
+};
+use crate::train::Evaluation;
 use muffle_accounting::Event;
+use muffle_nn::regular_file;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -46,7 +49,7 @@ enum State {
 impl Cell {
     /// The result, if the run is finished.
     pub(super) fn finished(&self, experiment: &Experiment) -> Result<Option<Outcome>> {
-        Ok(match state(&experiment.path(self), &self.plan(experiment).recipe)? {
+        Ok(match state(&experiment.path(self), &*self.job(experiment))? {
             State::Finished(outcome) => Some(*outcome),
             State::Missing | State::Interrupted => None,
         })
@@ -59,14 +62,14 @@ impl Cell {
         stop: &AtomicBool,
         observe: &mut dyn FnMut(&Progress),
     ) -> Result<Option<Outcome>> {
-        let (path, plan) = (experiment.path(self), self.plan(experiment));
+        let (path, job) = (experiment.path(self), self.job(experiment));
         let dataset = experiment.dataset(experiment.group(self));
-        let summary = match state(&path, &plan.recipe)? {
+        let summary = match state(&path, &*job)? {
             State::Finished(outcome) => return Ok(Some(*outcome)),
-            State::Missing => start(&path, &plan, dataset, stop, observe)?,
+            State::Missing => start(&path, &*job, dataset, stop, observe)?,
             State::Interrupted => {
                 let folder = RunFolder::open(&path)?;
-                resume(&folder, &plan, dataset, stop, observe)?
+                resume(&folder, &*job, dataset, stop, observe)?
             }
         };
         match summary.certificate.status {
@@ -76,10 +79,8 @@ impl Cell {
         }
     }
 
-    fn plan(&self, experiment: &Experiment) -> Plan {
-        let mut plan = experiment.group(self).plan.clone();
-        plan.recipe.run.seed = self.seed;
-        plan
+    fn job(&self, experiment: &Experiment) -> Box<dyn Job> {
+        experiment.group(self).job.with_seed(self.seed)
     }
 }
 
@@ -95,13 +96,13 @@ fn outcome(certificate: Certificate, measured: &Measurements) -> Outcome {
 }
 
 /// How far the run in a folder is, if it is the one that is asked for.
-fn state(path: &Path, wanted: &Recipe) -> Result<State> {
+fn state(path: &Path, wanted: &dyn Job) -> Result<State> {
     let recipe = path.join("recipe.toml");
     if !recipe.is_file() {
         return Ok(State::Missing);
     }
-    let found = Recipe::read(&recipe, &[])?;
-    if let Some(key) = difference(&found, wanted) {
+    let found = regular_file::read_to_string(&recipe).map_err(|error| Error::file(&recipe, error))?;
+    if let Some(key) = difference(&found, &wanted.recipe()) {
         return Err(Error::file(
             path,
             format!(
@@ -125,8 +126,8 @@ fn state(path: &Path, wanted: &Recipe) -> Result<State> {
 }
 
 /// The first key in which two recipes differ.
-fn difference(one: &Recipe, other: &Recipe) -> Option<String> {
-    let table = |recipe: &Recipe| recipe.to_toml().parse::<toml::Table>().unwrap_or_default();
+fn difference(one: &str, other: &str) -> Option<String> {
+    let table = |recipe: &str| recipe.parse::<toml::Table>().unwrap_or_default();
     let (one, other) = (table(one), table(other));
     let mut keys = one.keys().chain(other.keys());
     keys.find(|key| one.get(*key) != other.get(*key)).cloned()

@@ -4,8 +4,9 @@ use super::cell::Cell;
 use super::random_search::Draw;
 use crate::data::{Dataset, Search};
 use crate::error::{Error, Result};
+use crate::kinds;
+use crate::run::{Job, Parts, RunRecipe};
 use crate::train::evaluation::Measure;
-use crate::train::{DataShape, Plan, Recipe};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub struct Variant {
     /// The name that its folders begin with.
     pub name: String,
     /// What is run.
-    pub recipe: Recipe,
+    pub recipe: Parts,
 }
 
 /// A variant whose open questions are answered.
@@ -27,14 +28,14 @@ pub struct Group {
     /// The name that its folders begin with.
     pub name: String,
     /// What is run; cells differ from it in their seed only.
-    pub plan: Plan,
+    pub job: Box<dyn Job>,
 }
 
 /// What tells data sets apart: where they come from, and how many of their records are used.
 type DataKey = (String, Option<u64>, Option<u64>);
 
-fn data_key(recipe: &Recipe) -> DataKey {
-    (recipe.run.data.clone(), recipe.run.subset, recipe.run.test_subset)
+fn data_key(run: &RunRecipe) -> DataKey {
+    (run.data.clone(), run.subset, run.test_subset)
 }
 
 /// Runs side by side.
@@ -66,16 +67,15 @@ impl Experiment {
             datasets: BTreeMap::new(),
         };
         for Variant { levels, name, mut recipe } in variants {
-            let data = data_key(&recipe);
+            let data = data_key(&recipe.run);
             if !experiment.datasets.contains_key(&data) {
                 experiment.datasets.insert(data.clone(), recipe.run.dataset(search)?);
             }
             // Cells run side by side, each on one core. The cell decides its seed.
             (recipe.run.threads, recipe.run.seed) = (Some(1), None);
-            let shape = DataShape::of(&experiment.datasets[&data]);
-            let plan = Plan::new(recipe, &shape)
+            let job = kinds::plan(&recipe, &experiment.datasets[&data])
                 .map_err(|error| Error::Plan(format!("{}: {error}", levels.join(" "))))?;
-            experiment.groups.push(Group { levels, name, plan });
+            experiment.groups.push(Group { levels, name, job });
         }
         Ok(experiment)
     }
@@ -150,7 +150,7 @@ impl Experiment {
 
     /// The records of a group.
     pub(super) fn dataset(&self, group: &Group) -> &Dataset {
-        &self.datasets[&data_key(&group.plan.recipe)]
+        &self.datasets[&data_key(&group.job.terms().recipe)]
     }
 
     /// A short name of a group among the others: the factors that are not the same for all, without some, with its values.

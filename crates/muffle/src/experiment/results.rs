@@ -139,8 +139,8 @@ impl<'a> Results<'a> {
                 number(outcome.epsilon),
                 number(outcome.epsilon_if_seed_is_secret),
                 number(outcome.claimed),
-                group.plan.recipe.run.delta.to_string(),
-                group.plan.noise_multiplier.to_string(),
+                group.job.terms().recipe.delta.to_string(),
+                group.job.figures().get("noise_multiplier").map_or(String::new(), ToString::to_string),
                 outcome.steps.to_string(),
             ]);
             row.extend(columns.iter().map(|column| number(column.values[place])));

@@ -59,24 +59,24 @@ fn unfinished(experiment: &Experiment, place: usize, path: &Path) -> Result<Opti
     if paid == Event::compose([]) {
         return Ok(None);
     }
-    let plan = &experiment.group(&experiment.cells[place]).plan;
-    Ok(Some(match plan.budget() {
+    let job = &experiment.group(&experiment.cells[place]).job;
+    Ok(Some(match job.terms().budget() {
         Some(budget) => budget,
-        None => Event::compose([paid, plan.total_cost()?]),
+        None => Event::compose([paid, job.cost()?]),
     }))
 }
 
 /// A run that is not of the present grid.
 fn stranger(experiment: &Experiment, path: &Path) -> Result<Event> {
     let certificate = verify(path)?;
-    let plan = &experiment.groups[0].plan;
+    let terms = experiment.groups[0].job.terms();
     let refuse = |reason: &str| {
         Err(Error::file(path, format!("a run of an earlier sweep {reason}; choose another --output")))
     };
     if certificate.reproducible {
         return refuse("has a seed, so that nothing is proved of it");
     }
-    if (certificate.adjacency, certificate.delta) != (plan.adjacency, plan.recipe.run.delta) {
+    if (certificate.adjacency, certificate.delta) != (terms.adjacency, terms.recipe.delta) {
         return refuse("has another delta or adjacency, and prices do not add up");
     }
     Ok(certificate.events)

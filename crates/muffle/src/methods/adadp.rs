@@ -1,6 +1,6 @@
 //! A bound for every coordinate, learned from what was released before.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::chunk::CHUNK;
 use crate::mechanism::Rule;
 use crate::optimizer::chunks;
@@ -11,32 +11,34 @@ use muffle_nn::Purpose;
 use rayon::prelude::*;
 
 pub static ENTRY: Entry = Entry {
-    name: "adadp",
-    paper: "Xu Z. et al., An adaptive and fast convergent approach to differentially private deep learning, INFOCOM",
-    year: 2020,
-    idea: "clip every coordinate at what past releases make of it, with noise in proportion",
-    verdict: Verdict::Conditional,
-    modes: &[Mode::Sound],
-    composes: "coordinate clip, Gaussian noise in proportion, RMSProp",
-    steps: "keep E ← γE + (1 − γ)g̃² of released gradients; clip coordinate i of each record to ±s_i with s_i = β√E_i, all \
+    about: About {
+        name: "adadp",
+        paper: "Xu Z. et al., An adaptive and fast convergent approach to differentially private deep learning, INFOCOM",
+        year: 2020,
+        idea: "clip every coordinate at what past releases make of it, with noise in proportion",
+        verdict: Verdict::Conditional,
+        modes: &[Mode::Sound],
+        composes: "coordinate clip, Gaussian noise in proportion, RMSProp",
+        steps: "keep E ← γE + (1 − γ)g̃² of released gradients; clip coordinate i of each record to ±s_i with s_i = β√E_i, all \
             scaled down together if they are longer than C; noise σ√m·s_i on coordinate i of m. The first step clips at \
             norm C",
-    guarantee: "s comes from released gradients only, and Σ s²/τ² = 1/σ²: each step is one Gaussian mechanism of multiplier σ",
-    breaks: "the printed figures are for reshuffled batches, so they hold under zero_out, not under replace_one or add_remove",
-    parameters: &[
-        Parameter { name: "decay", default: 0.9, meaning: "γ, how long squares are remembered" },
-        Parameter { name: "scale", default: 1.1, meaning: "β, limits over the root of squares" },
-        Parameter {
-            name: "floor",
-            default: 1e-3,
-            meaning: "the smallest limit as a share of C/√m: no coordinate is given up",
-        },
-    ],
+        guarantee: "s comes from released gradients only, and Σ s²/τ² = 1/σ²: each step is one Gaussian mechanism of multiplier σ",
+        breaks: "the printed figures are for reshuffled batches, so they hold under zero_out, not under replace_one or add_remove",
+        parameters: &[
+            Parameter { name: "decay", default: 0.9, meaning: "γ, how long squares are remembered" },
+            Parameter { name: "scale", default: 1.1, meaning: "β, limits over the root of squares" },
+            Parameter {
+                name: "floor",
+                default: 1e-3,
+                meaning: "the smallest limit as a share of C/√m: no coordinate is given up",
+            },
+        ],
+        settings: &["optimizer={kind=\"rms-prop\",decay=0.9}", "learning_rate=0.002"],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &["optimizer={kind=\"rms-prop\",decay=0.9}", "learning_rate=0.002"],
     build,
 };
 

@@ -1,46 +1,50 @@
 //! DP-SGD with noise that grows as its step size shrinks.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict, dp_sgd};
+use super::{
+    About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict, dp_sgd,
+};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
 use muffle_nn::Purpose;
 
 pub static ENTRY: Entry = Entry {
-    name: "adpsgd",
-    paper: "Wu, Wang, Cristali, Gu, Willett, Adaptive differentially private empirical risk minimization (ADPSGD), arXiv",
-    year: 2021,
-    idea: "small steps bear more noise: raise the noise as the step size falls",
-    verdict: Verdict::Sound,
-    modes: &[Mode::Sound],
-    composes: "dp-sgd, a noise schedule and a learning rate that belong together; or AdaGrad's norm and a filter",
-    steps: "as dp-sgd with learning rate η/b_t and multiplier σ·α_t, where b_t = √(1 + c·t) and α_t² = b_t: noise_schedule \
+    about: About {
+        name: "adpsgd",
+        paper: "Wu, Wang, Cristali, Gu, Willett, Adaptive differentially private empirical risk minimization (ADPSGD), arXiv",
+        year: 2021,
+        idea: "small steps bear more noise: raise the noise as the step size falls",
+        verdict: Verdict::Sound,
+        modes: &[Mode::Sound],
+        composes: "dp-sgd, a noise schedule and a learning rate that belong together; or AdaGrad's norm and a filter",
+        steps: "as dp-sgd with learning rate η/b_t and multiplier σ·α_t, where b_t = √(1 + c·t) and α_t² = b_t: noise_schedule \
             and learning_rate of kind power with the same rate c and powers 1/4 and −1/2, counted in epochs. With \
             parameters.gradients = 1 and neither schedule: b² grows by the squared norm of each released gradient, and a \
             step is taken with the b that it has made",
-    guarantee: "step t is one Gaussian mechanism of multiplier σ·α_t. Where b_t depends on the count alone the whole schedule is \
+        guarantee: "step t is one Gaussian mechanism of multiplier σ·α_t. Where b_t depends on the count alone the whole schedule is \
                 priced in advance; where it follows released gradients, a Rényi filter of the recipe's epsilon ends the run",
-    breaks: "",
-    parameters: &[
-        Parameter {
-            name: "gradients",
-            default: 0.0,
-            meaning: "1: b follows released gradients, 0: schedules",
-        },
-        Parameter {
-            name: "initial",
-            default: 1.0,
-            meaning: "b at the first step, where gradients are followed",
-        },
-    ],
+        breaks: "",
+        parameters: &[
+            Parameter {
+                name: "gradients",
+                default: 0.0,
+                meaning: "1: b follows released gradients, 0: schedules",
+            },
+            Parameter {
+                name: "initial",
+                default: 1.0,
+                meaning: "b at the first step, where gradients are followed",
+            },
+        ],
+        settings: &[
+            "noise_schedule={kind=\"power\",initial=1.0,rate=0.1,power=0.25}",
+            "learning_rate={kind=\"power\",initial=2.0,rate=0.1,power=-0.5}",
+        ],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[
-        "noise_schedule={kind=\"power\",initial=1.0,rate=0.1,power=0.25}",
-        "learning_rate={kind=\"power\",initial=2.0,rate=0.1,power=-0.5}",
-    ],
     build,
 };
 

@@ -1,6 +1,6 @@
 //! Clips inside backpropagation: what enters a layer, and the gradient that comes back to it.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::PerLayer;
 use crate::mechanism::Rule;
 use muffle_accounting::Event;
@@ -9,30 +9,32 @@ use muffle_nn::hooks::{Hooks, Place};
 use muffle_nn::network::Operation;
 
 pub static ENTRY: Entry = Entry {
-    name: "backprop-clip",
-    paper: "Stevens et al., Backpropagation clipping for deep learning with differential privacy",
-    year: 2022,
-    idea: "bound a layer's input and its upstream gradient, and their product bounds the gradient of its weights",
-    verdict: Verdict::Conditional,
-    modes: &[Mode::Sound],
-    composes: "hooks around dense and convolutional layers without biases, per-layer clip, Gaussian noise, Adam",
-    steps: "scale each layer's input to norm X at most and the gradient at its output to norm Y at most (convolutions: L2 over \
+    about: About {
+        name: "backprop-clip",
+        paper: "Stevens et al., Backpropagation clipping for deep learning with differential privacy",
+        year: 2022,
+        idea: "bound a layer's input and its upstream gradient, and their product bounds the gradient of its weights",
+        verdict: Verdict::Conditional,
+        modes: &[Mode::Sound],
+        composes: "hooks around dense and convolutional layers without biases, per-layer clip, Gaussian noise, Adam",
+        steps: "scale each layer's input to norm X at most and the gradient at its output to norm Y at most (convolutions: L2 over \
             channels of the L1 over positions); clip each of J weight tensors at X·Y, which only rounding can exceed; noise \
             σ√J·X·Y. Y follows from X and the threshold C = √J·X·Y. With ReLU and no biases a scaled input scales the logits \
             and nothing else, so that the model is used without the clips",
-    guarantee: "J tensors clipped at X·Y have joint norm C, so each step is one Gaussian mechanism of multiplier σ (R5); the \
+        guarantee: "J tensors clipped at X·Y have joint norm C, so each step is one Gaussian mechanism of multiplier σ (R5); the \
                 bound is checked, not taken from the product",
-    breaks: "the printed figures are for a fixed partition under zero_out; under replace_one ρ has to be four times as high",
-    parameters: &[Parameter {
-        name: "input",
-        default: 1.0,
-        meaning: "X, the largest norm of a layer's input; 0.1, 1, 5 or 10 in the paper",
-    }],
+        breaks: "the printed figures are for a fixed partition under zero_out; under replace_one ρ has to be four times as high",
+        parameters: &[Parameter {
+            name: "input",
+            default: 1.0,
+            meaning: "X, the largest norm of a layer's input; 0.1, 1, 5 or 10 in the paper",
+        }],
+        settings: &["optimizer={kind=\"adam\"}", "learning_rate=0.01"],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &["optimizer={kind=\"adam\"}", "learning_rate=0.01"],
     build,
 };
 

@@ -1,6 +1,6 @@
 //! Noise in proportion to the norm of every layer.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::{Clip, PerLayer};
 use crate::mechanism::{Deviations, Rule};
 use crate::state::restore;
@@ -8,41 +8,49 @@ use crate::{State, StateError};
 use muffle_accounting::Event;
 
 pub static ENTRY: Entry = Entry {
-    name: "dp-adam-ilg",
-    paper: "Li, Liang, Jiang, Zhang, Differentially private deep learning with importance-based adaptive gradient processing",
-    year: 2024,
-    idea: "give every layer noise in proportion to the norm of its gradient",
-    verdict: Verdict::Unsound,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "per-layer clip at thresholds learned from releases, Gaussian noise, a noise schedule in epochs, Adam",
-    steps: "sound: clip tensor j of each record at S_j, release with noise shared equally, and let S_j follow the norm of the \
+    about: About {
+        name: "dp-adam-ilg",
+        paper: "Li, Liang, Jiang, Zhang, Differentially private deep learning with importance-based adaptive gradient processing",
+        year: 2024,
+        idea: "give every layer noise in proportion to the norm of its gradient",
+        verdict: Verdict::Unsound,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "per-layer clip at thresholds learned from releases, Gaussian noise, a noise schedule in epochs, Adam",
+        steps: "sound: clip tensor j of each record at S_j, release with noise shared equally, and let S_j follow the norm of the \
             released tensor less that of its noise, between public limits. As published: take the mean of unclipped \
             gradients; for tensor j with n values let s = α‖g‖/√n, move its values into ±s, add N(0, (σ√n·s)²)",
-    guarantee: "thresholds come from released gradients only, and J tensors clipped at S_j with noise σ√J·S_j are one Gaussian \
+        guarantee: "thresholds come from released gradients only, and J tensors clipped at S_j with noise σ√J·S_j are one Gaussian \
                 mechanism of multiplier σ (R5)",
-    breaks: "the norm of the batch's own gradient is no sensitivity: where it is zero no noise is added, and elsewhere the \
+        breaks: "the norm of the batch's own gradient is no sensitivity: where it is zero no noise is added, and elsewhere the \
              noise shows it; no record is clipped; J tensors cost J times what is charged for one",
-    parameters: &[
-        Parameter { name: "alpha", default: 1.2, meaning: "α, as published; 1.2" },
-        Parameter { name: "kappa", default: 4.0, meaning: "κ: S_j is κ times the learned norm (sound)" },
-        Parameter { name: "decay", default: 0.9, meaning: "share of the learned norms that is kept (sound)" },
-        Parameter {
-            name: "floor",
-            default: 0.01,
-            meaning: "the smallest S_j as a share of the largest, C/√J (sound)",
-        },
-    ],
+        parameters: &[
+            Parameter { name: "alpha", default: 1.2, meaning: "α, as published; 1.2" },
+            Parameter {
+                name: "kappa", default: 4.0, meaning: "κ: S_j is κ times the learned norm (sound)"
+            },
+            Parameter {
+                name: "decay",
+                default: 0.9,
+                meaning: "share of the learned norms that is kept (sound)",
+            },
+            Parameter {
+                name: "floor",
+                default: 0.01,
+                meaning: "the smallest S_j as a share of the largest, C/√J (sound)",
+            },
+        ],
+        settings: &[
+            "noise_schedule={kind=\"time\",initial=1.0,rate=0.05}",
+            "sampler=reshuffled",
+            "noise.allocation=equal-share",
+            "optimizer={kind=\"adam\"}",
+            "learning_rate=0.001",
+        ],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[
-        "noise_schedule={kind=\"time\",initial=1.0,rate=0.05}",
-        "sampler=reshuffled",
-        "noise.allocation=equal-share",
-        "optimizer={kind=\"adam\"}",
-        "learning_rate=0.001",
-    ],
     build,
 };
 

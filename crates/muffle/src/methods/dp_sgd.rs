@@ -1,6 +1,6 @@
 //! DP-SGD.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::clip::ClipRule;
 use crate::mechanism::{NoiseKind, Rule};
 use muffle_accounting::Event;
@@ -8,23 +8,25 @@ use muffle_nn::Purpose;
 
 /// The method that all others are compared with.
 pub static ENTRY: Entry = Entry {
-    name: "dp-sgd",
-    paper: "Abadi et al., Deep learning with differential privacy, CCS",
-    year: 2016,
-    idea: "clip the gradient of every record, add noise to the sum",
-    verdict: Verdict::Sound,
-    modes: &[Mode::Sound],
-    composes: "any clip rule, sampler, noise and optimizer",
-    steps: "sample records; scale each record's gradient to norm C at most; add N(0, (σC)²) once to the sum; divide by \
+    about: About {
+        name: "dp-sgd",
+        paper: "Abadi et al., Deep learning with differential privacy, CCS",
+        year: 2016,
+        idea: "clip the gradient of every record, add noise to the sum",
+        verdict: Verdict::Sound,
+        modes: &[Mode::Sound],
+        composes: "any clip rule, sampler, noise and optimizer",
+        steps: "sample records; scale each record's gradient to norm C at most; add N(0, (σC)²) once to the sum; divide by \
             the public batch size; take an optimizer's step",
-    guarantee: "each step is one Gaussian mechanism of multiplier σ on the sample; the sampler's own bound applies",
-    breaks: "",
-    parameters: &[],
+        guarantee: "each step is one Gaussian mechanism of multiplier σ on the sample; the sampler's own bound applies",
+        breaks: "",
+        parameters: &[],
+        settings: &[],
+    },
     without_privacy: true,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[],
     build,
 };
 

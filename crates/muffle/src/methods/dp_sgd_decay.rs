@@ -1,6 +1,6 @@
 //! DP-SGD with noise that decays from epoch to epoch.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict, dp_sgd};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict, dp_sgd};
 use crate::sampler::SamplerChoice;
 use crate::{State, StateError};
 use muffle_accounting::random_sampling::RandomSampling;
@@ -9,31 +9,33 @@ use muffle_accounting::{Accountant, Adjacency, Event};
 use muffle_nn::Purpose;
 
 pub static ENTRY: Entry = Entry {
-    name: "dp-sgd-decay",
-    paper: "Yu L., Liu, Pu, Gursoy, Truex, Differentially private model publishing for deep learning, IEEE S&P",
-    year: 2019,
-    idea: "spend less at first and more later: noise that decays by a schedule, or where validation stands still",
-    verdict: Verdict::Conditional,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "dp-sgd, a noise schedule in epochs or a validation rule with a filter, reshuffled or balls-and-bins batches",
-    steps: "as dp-sgd with multiplier σ·f(epoch): time 1/(1 + 0.05t), exponential e^(−0.01t), step 0.6^⌊t/10⌋ or polynomial \
+    about: About {
+        name: "dp-sgd-decay",
+        paper: "Yu L., Liu, Pu, Gursoy, Truex, Differentially private model publishing for deep learning, IEEE S&P",
+        year: 2019,
+        idea: "spend less at first and more later: noise that decays by a schedule, or where validation stands still",
+        verdict: Verdict::Conditional,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "dp-sgd, a noise schedule in epochs or a validation rule with a filter, reshuffled or balls-and-bins batches",
+        steps: "as dp-sgd with multiplier σ·f(epoch): time 1/(1 + 0.05t), exponential e^(−0.01t), step 0.6^⌊t/10⌋ or polynomial \
             of power 3 over 100 epochs (noise_schedule), or 0.7 whenever the mean accuracy of 5 checks in 10 epochs gains less \
             than 0.01 (validation); MNIST: σ = 10, batch 600, C = 4, learning rate 0.05, 60 principal components. As \
             published: the same steps priced by the paper's zCDP, that for reshuffled epochs with sampler = \"reshuffled\" \
             (the paper's main one, and epsilon = 6.7795 is its ρ = 0.78125), that for random samples with \"poisson\"",
-    guarantee: "every record is in one batch of an epoch, so E epochs are Gaussian mechanisms of multipliers σ_1 to σ_E: under \
+        guarantee: "every record is in one batch of an epoch, so E epochs are Gaussian mechanisms of multipliers σ_1 to σ_E: under \
                 zero_out, and with balls-and-bins under add_remove; random samples are priced by their own bound. Noise that \
                 follows a validation set is stopped by a Rényi filter, and checks on records that are held out are paid for",
-    breaks: "the paper's price of random samples, ρ = Σ q²/σ², is exceeded by the exact divergence inside its stated range (σ \
+        breaks: "the paper's price of random samples, ρ = Σ q²/σ², is exceeded by the exact divergence inside its stated range (σ \
              = 1, q = 0.03, order 4), and stated for qσ up to 1/16 only, which its own MNIST setting exceeds; its price of \
              reshuffled epochs, ρ = Σ 1/(2σ²), holds under zero_out, and under replace_one it has to be four times as high; \
              its principal components are not charged; a schedule that follows a validation set needs a public one",
-    parameters: &[],
+        parameters: &[],
+        settings: &["noise_schedule={kind=\"time\",initial=1.0,rate=0.05}", "sampler=reshuffled"],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::ReshuffledEpoch,
-    settings: &["noise_schedule={kind=\"time\",initial=1.0,rate=0.05}", "sampler=reshuffled"],
     build,
 };
 

@@ -1,32 +1,34 @@
 //! Grouped clipping.
 
 use super::one_rule::OneRule;
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::clip::PerLayer;
 use crate::mechanism::Deviations;
 use muffle_accounting::Event;
 use std::sync::Mutex;
 
 pub static ENTRY: Entry = Entry {
-    name: "dpl-ggc",
-    paper: "Liu H. et al., Differentially private learning with grouped gradient clipping, ACM MM Asia",
-    year: 2021,
-    idea: "clip groups of tensors separately, each at its own threshold",
-    verdict: Verdict::Conditional,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "per-layer clip, Gaussian noise",
-    steps: "clip each tensor at C/√G; noise N(0, (σC)²) on the sum. As published (our reading of the abstract): the noise \
+    about: About {
+        name: "dpl-ggc",
+        paper: "Liu H. et al., Differentially private learning with grouped gradient clipping, ACM MM Asia",
+        year: 2021,
+        idea: "clip groups of tensors separately, each at its own threshold",
+        verdict: Verdict::Conditional,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "per-layer clip, Gaussian noise",
+        steps: "clip each tensor at C/√G; noise N(0, (σC)²) on the sum. As published (our reading of the abstract): the noise \
             scale is the largest contribution in the batch at hand in place of C",
-    guarantee: "groups clipped at public thresholds have joint norm √ΣC², so each step is one Gaussian mechanism of \
+        guarantee: "groups clipped at public thresholds have joint norm √ΣC², so each step is one Gaussian mechanism of \
                 multiplier σ (R5)",
-    breaks: "noise scaled by a local sensitivity shows how large the largest record is (R1); a smooth bound would be the \
+        breaks: "noise scaled by a local sensitivity shows how large the largest record is (R1); a smooth bound would be the \
              global one in such dimensions",
-    parameters: &[],
+        parameters: &[],
+        settings: &[],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[],
     build,
 };
 

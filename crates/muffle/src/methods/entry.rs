@@ -1,6 +1,7 @@
 //! One row of the table of methods.
 
 use super::{Blueprint, BuildResult, Mode};
+use std::ops::Deref;
 
 /// What became of a published claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,9 @@ pub struct Parameter {
     pub meaning: &'static str,
 }
 
-/// A published method.
-pub struct Entry {
+/// A published method, whatever kind of training it belongs to.
+#[derive(Clone, Copy)]
+pub struct About {
     /// How to ask for it.
     pub name: &'static str,
     /// Who published it, where.
@@ -68,6 +70,22 @@ pub struct Entry {
     pub breaks: &'static str,
     /// Its numbers.
     pub parameters: &'static [Parameter],
+    /// Settings of a recipe that belong to it, applied when it is asked for by `--method`.
+    pub settings: &'static [&'static str],
+}
+
+impl About {
+    /// Settings that make a recipe one of this method in this form, its usual settings included.
+    pub fn form(&self, mode: Mode) -> impl Iterator<Item = String> {
+        let own = self.settings.iter().map(ToString::to_string);
+        own.chain([format!("method={}", self.name), format!("mode={}", mode.name())])
+    }
+}
+
+/// A published way from gradients of records to a released gradient.
+pub struct Entry {
+    /// What it is.
+    pub about: About,
     /// Whether it also runs without privacy.
     pub without_privacy: bool,
     /// Whether Gaussian noise is the last thing that happens to a sum: a replay can then compare releases.
@@ -76,16 +94,14 @@ pub struct Entry {
     pub needs_classes: bool,
     /// What the paper's price of a step is stated for.
     pub claim: Claim,
-    /// Settings of a recipe that belong to it, applied when it is asked for by `--method`.
-    pub settings: &'static [&'static str],
     /// Puts it together.
     pub build: fn(&Blueprint) -> BuildResult,
 }
 
-impl Entry {
-    /// Settings that make a recipe one of this method in this form, its usual settings included.
-    pub fn form(&self, mode: Mode) -> impl Iterator<Item = String> {
-        let own = self.settings.iter().map(ToString::to_string);
-        own.chain([format!("method={}", self.name), format!("mode={}", mode.name())])
+impl Deref for Entry {
+    type Target = About;
+
+    fn deref(&self) -> &About {
+        &self.about
     }
 }

@@ -1,7 +1,7 @@
 //! Individual clipping at the median tensor norm.
 
 use super::adaptive_threshold::AdaptiveThreshold;
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::PerLayer;
 use crate::mechanism::{Count, Deviations, share_of_sum};
 use crate::state::restore;
@@ -10,37 +10,41 @@ use muffle_accounting::Event;
 use std::sync::Mutex;
 
 pub static ENTRY: Entry = Entry {
-    name: "icgc",
-    paper: "Ma, Kong, Huang, Image classification based on layered gradient clipping under differential privacy, IEEE Access",
-    year: 2023,
-    idea: "clip every tensor at the median of the record's own tensor norms",
-    verdict: Verdict::Unsound,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "per-layer clip at one threshold, noisy counts, Gaussian noise",
-    steps: "sound: one threshold C for all k tensors, which follows the median tensor norm by noisy counts; noise σ√k·C. \
+    about: About {
+        name: "icgc",
+        paper: "Ma, Kong, Huang, Image classification based on layered gradient clipping under differential privacy, IEEE Access",
+        year: 2023,
+        idea: "clip every tensor at the median of the record's own tensor norms",
+        verdict: Verdict::Unsound,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "per-layer clip at one threshold, noisy counts, Gaussian noise",
+        steps: "sound: one threshold C for all k tensors, which follows the median tensor norm by noisy counts; noise σ√k·C. \
             As published: each record's own median clips its tensors, plus 1/T², and scales its noise. The paper's second part, \
             adaptive weighted fusion, is in the network: two copies behind a fusion layer (models icgc-1-fused and \
             icgc-2-fused, docs/models.md), whose 2k tensors are clipped at one threshold",
-    guarantee: "k tensors clipped at C have joint norm √k·C, and 2k of two networks √2 times that; with the counts one joint \
+        guarantee: "k tensors clipped at C have joint norm √k·C, and 2k of two networks √2 times that; with the counts one joint \
                 Gaussian mechanism of multiplier σ",
-    breaks: "the threshold of a record grows with its gradient, so nothing bounds it; the noise scale shows the largest \
+        breaks: "the threshold of a record grows with its gradient, so nothing bounds it; the noise scale shows the largest \
              record; k tensors clipped at C have norm √k·C, not C, and two networks √2 times that; less noise at the same number of steps costs more, not less",
-    parameters: &[
-        Parameter { name: "rate", default: 0.2, meaning: "η, how fast C follows (sound)" },
-        Parameter {
-            name: "count_noise", default: 0.05, meaning: "σ_b as a share of the batch size (sound)"
-        },
-        Parameter {
-            name: "outside",
-            default: 0.0,
-            meaning: "as published: 1 for one draw of noise at the mean threshold, 0 for a draw for each record",
-        },
-    ],
+        parameters: &[
+            Parameter { name: "rate", default: 0.2, meaning: "η, how fast C follows (sound)" },
+            Parameter {
+                name: "count_noise",
+                default: 0.05,
+                meaning: "σ_b as a share of the batch size (sound)",
+            },
+            Parameter {
+                name: "outside",
+                default: 0.0,
+                meaning: "as published: 1 for one draw of noise at the mean threshold, 0 for a draw for each record",
+            },
+        ],
+        settings: &[],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[],
     build,
 };
 

@@ -26,7 +26,7 @@ mod relevance_noise;
 mod tempered_sigmoid;
 
 pub use dp_sgd::ENTRY as REFERENCE;
-pub use entry::{Claim, Entry, Parameter, Verdict};
+pub use entry::{About, Claim, Entry, Parameter, Verdict};
 pub use noisy_gradient::ENTRY as NOISY_GRADIENT;
 pub use parameters::Parameters;
 pub use quantile_clip::ENTRY as QUANTILE_CLIP;

@@ -1,30 +1,32 @@
 //! Noise on every record before the sum, with a clip on both sides.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::sampler::SamplerChoice;
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::Purpose;
 
 pub static ENTRY: Entry = Entry {
-    name: "ng-local",
-    paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors; with a clip before the noise",
-    year: 2020,
-    idea: "let every record report a noisy gradient of its own, so that the sum needs no trust",
-    verdict: Verdict::Conditional,
-    modes: &[Mode::Sound],
-    composes: "flat clip, Gaussian noise for each record, a second clip, samples of public size",
-    steps: "clip each gradient at C, add N(0, (σC)²) to it, clip the result at C, and sum; a record whose gradient is not \
+    about: About {
+        name: "ng-local",
+        paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors; with a clip before the noise",
+        year: 2020,
+        idea: "let every record report a noisy gradient of its own, so that the sum needs no trust",
+        verdict: Verdict::Conditional,
+        modes: &[Mode::Sound],
+        composes: "flat clip, Gaussian noise for each record, a second clip, samples of public size",
+        steps: "clip each gradient at C, add N(0, (σC)²) to it, clip the result at C, and sum; a record whose gradient is not \
             finite reports noise alone",
-    guarantee: "each participation is a Gaussian mechanism of multiplier σ on one record, under replace_one (μ = 2/σ) and \
+        guarantee: "each participation is a Gaussian mechanism of multiplier σ on one record, under replace_one (μ = 2/σ) and \
                 zero_out (μ = 1/σ); what other records add is not counted on",
-    breaks: "without the first clip, as published (method noisy-gradient), no epsilon is finite; whether a record reports at \
+        breaks: "without the first clip, as published (method noisy-gradient), no epsilon is finite; whether a record reports at \
              all is not hidden, so samples whose size is private are refused",
-    parameters: &[],
+        parameters: &[],
+        settings: &["sampler=fixed-size", "adjacency=replace_one"],
+    },
     without_privacy: false,
     additive: false,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &["sampler=fixed-size", "adjacency=replace_one"],
     build,
 };
 

@@ -1,6 +1,6 @@
 //! Noise before the clip.
 
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::clip::Flat;
 use crate::mechanism::{Deviations, Rule};
 use muffle_accounting::Event;
@@ -8,24 +8,26 @@ use muffle_nn::Purpose;
 
 /// Its row of the table.
 pub static ENTRY: Entry = Entry {
-    name: "noisy-gradient",
-    paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors",
-    year: 2020,
-    idea: "add the noise first and clip afterwards, so that every update is bounded",
-    verdict: Verdict::Unsound,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "flat clip, Gaussian noise, a second clip of the noisy mean",
-    steps: "sound: clip each gradient at C, add N(0, (σC)²) to the sum, divide, and scale the noisy mean back to C. As \
+    about: About {
+        name: "noisy-gradient",
+        paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors",
+        year: 2020,
+        idea: "add the noise first and clip afterwards, so that every update is bounded",
+        verdict: Verdict::Unsound,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "flat clip, Gaussian noise, a second clip of the noisy mean",
+        steps: "sound: clip each gradient at C, add N(0, (σC)²) to the sum, divide, and scale the noisy mean back to C. As \
             published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean",
-    guarantee: "scaling a released mean is post-processing: each step is one Gaussian mechanism of multiplier σ",
-    breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
+        guarantee: "scaling a released mean is post-processing: each step is one Gaussian mechanism of multiplier σ",
+        breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
              there is: no epsilon is finite, and the paper proves none",
-    parameters: &[],
+        parameters: &[],
+        settings: &[],
+    },
     without_privacy: false,
     additive: false,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[],
     build,
 };
 

@@ -1,7 +1,7 @@
 //! Thresholds that follow a quantile of the gradient norms.
 
 use super::adaptive_threshold::AdaptiveThreshold;
-use super::{Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::{Clip, Flat, PerLayer};
 use crate::mechanism::{Count, Deviations, share_of_sum};
 use crate::state::restore;
@@ -11,34 +11,40 @@ use std::sync::Mutex;
 
 /// Its row of the table.
 pub static ENTRY: Entry = Entry {
-    name: "quantile-clip",
-    paper: "Andrew, Thakkar, McMahan, Ramaswamy, Differentially private learning with adaptive clipping, NeurIPS; as \
+    about: About {
+        name: "quantile-clip",
+        paper: "Andrew, Thakkar, McMahan, Ramaswamy, Differentially private learning with adaptive clipping, NeurIPS; as \
             published: Lin et al. 2020, Algorithm 2",
-    year: 2021,
-    idea: "let the threshold follow a quantile of the norms",
-    verdict: Verdict::Unsound,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "flat or per-layer clip, noisy counts, Gaussian noise",
-    steps: "clip at C; count the records within C, add noise to the count; C ← C·exp(−η(b̃ − γ)). As published (Lin et \
+        year: 2021,
+        idea: "let the threshold follow a quantile of the norms",
+        verdict: Verdict::Unsound,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "flat or per-layer clip, noisy counts, Gaussian noise",
+        steps: "clip at C; count the records within C, add noise to the count; C ← C·exp(−η(b̃ − γ)). As published (Lin et \
             al.): C is the exact quantile of the batch's own norms, and scales the noise",
-    guarantee: "sum and centred counts (each record ±½) are one joint Gaussian mechanism of multiplier σ",
-    breaks: "the published form takes the quantile of raw norms: one record moves the threshold, and with it the noise, \
+        guarantee: "sum and centred counts (each record ±½) are one joint Gaussian mechanism of multiplier σ",
+        breaks: "the published form takes the quantile of raw norms: one record moves the threshold, and with it the noise, \
              which is visible in high dimension (R1)",
-    parameters: &[
-        Parameter {
-            name: "quantile",
-            default: 0.5,
-            meaning: "γ, the share of records to leave unclipped; 0.5",
-        },
-        Parameter { name: "rate", default: 0.2, meaning: "η, how fast the threshold follows; 0.2" },
-        Parameter { name: "count_noise", default: 0.05, meaning: "σ_b as a share of the batch size; 1/20" },
-        Parameter { name: "per_layer", default: 0.0, meaning: "1 for a threshold for each tensor" },
-    ],
+        parameters: &[
+            Parameter {
+                name: "quantile",
+                default: 0.5,
+                meaning: "γ, the share of records to leave unclipped; 0.5",
+            },
+            Parameter { name: "rate", default: 0.2, meaning: "η, how fast the threshold follows; 0.2" },
+            Parameter {
+                name: "count_noise",
+                default: 0.05,
+                meaning: "σ_b as a share of the batch size; 1/20",
+            },
+            Parameter { name: "per_layer", default: 0.0, meaning: "1 for a threshold for each tensor" },
+        ],
+        settings: &[],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    settings: &[],
     build,
 };
 

@@ -1,7 +1,7 @@
 //! Less noise on the neurons that matter.
 
 use super::{
-    Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Preparation, Release, Step, Verdict,
+    About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Preparation, Release, Step, Verdict,
 };
 use crate::clip::factor;
 use crate::mechanism::{Deviations, Gradients, Rule};
@@ -13,42 +13,44 @@ use muffle_nn::Purpose;
 use muffle_nn::relevance::Propagation;
 
 pub static ENTRY: Entry = Entry {
-    name: "relevance-noise",
-    paper: "Gong M. et al., Preserving differential privacy in deep neural networks with relevance-based adaptive noise \
+    about: About {
+        name: "relevance-noise",
+        paper: "Gong M. et al., Preserving differential privacy in deep neural networks with relevance-based adaptive noise \
             imposition, Neural Networks",
-    year: 2020,
-    idea: "add less noise to the gradients of neurons that matter more to the output",
-    verdict: Verdict::Unsound,
-    modes: &[Mode::Sound, Mode::AsPublished],
-    composes: "layer-wise relevance propagation, private average relevance, a clip and Gaussian noise in units of neurons",
-    steps: "a neuron is an output of a dense layer or a channel of a convolution, with its weights and bias. R is its share \
+        year: 2020,
+        idea: "add less noise to the gradients of neurons that matter more to the output",
+        verdict: Verdict::Unsound,
+        modes: &[Mode::Sound, Mode::AsPublished],
+        composes: "layer-wise relevance propagation, private average relevance, a clip and Gaussian noise in units of neurons",
+        steps: "a neuron is an output of a dense layer or a channel of a convolution, with its weights and bias. R is its share \
             of the relevance, on average one, at least a floor. Noise of deviation σC/√R on neuron g, and each record's \
             gradient scaled so that √Σ R‖g‖² ≤ C. Sound: R is released once, with Laplace noise, at the first weights, which \
             are random and so public: no warm-up has to be paid for, and no step spends on R again. As published (our \
             reading of the abstract): R of the records at hand at every step, noise σC/√R after a clip at norm C",
-    guarantee: "R is a Laplace mechanism over all records, charged before the first step. Over the deviations a record has \
+        guarantee: "R is a Laplace mechanism over all records, charged before the first step. Over the deviations a record has \
                 norm 1/σ at most, so each step is one Gaussian mechanism of multiplier σ; whatever thresholds C_g for single \
                 neurons R5 allows with this noise lie within the same bound, so a clip of single neurons would only lose more",
-    breaks: "relevance is computed from the records and steers the noise, unpaid (R1): a record that moves the relevance of a \
+        breaks: "relevance is computed from the records and steers the noise, unpaid (R1): a record that moves the relevance of a \
              neuron shows in the noise on all its weights; and a clip at norm C under less noise than σC costs more than σ says",
-    parameters: &[
-        Parameter {
-            name: "relevance_epsilon",
-            default: 0.1,
-            meaning: "what the release of relevance costs by itself (sound)",
-        },
-        Parameter { name: "stabiliser", default: 0.01, meaning: "β of relevance propagation" },
-        Parameter {
-            name: "floor",
-            default: 0.1,
-            meaning: "the least R over the mean: no deviation is above √(1 + 1/floor) times σC",
-        },
-    ],
+        parameters: &[
+            Parameter {
+                name: "relevance_epsilon",
+                default: 0.1,
+                meaning: "what the release of relevance costs by itself (sound)",
+            },
+            Parameter { name: "stabiliser", default: 0.01, meaning: "β of relevance propagation" },
+            Parameter {
+                name: "floor",
+                default: 0.1,
+                meaning: "the least R over the mean: no deviation is above √(1 + 1/floor) times σC",
+            },
+        ],
+        settings: &[],
+    },
     without_privacy: false,
     additive: true,
     needs_classes: true,
     claim: Claim::Step,
-    settings: &[],
     build,
 };
 

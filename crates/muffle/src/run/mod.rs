@@ -1,7 +1,8 @@
 //! A run: a folder, a ledger, a budget, checkpoints, measurements and a certificate, around whatever is trained.
 //!
 //! A run knows nothing of gradients. What is trained is a [`Trainer`]: it says what it will touch next and at what price; the run
-//! pays, on disk, and hands over a [receipt](crate::ledger::Receipt); the trainer does it.
+//! pays, on disk, and hands over a [receipt](crate::ledger::Receipt); the trainer does it. A [`Job`] is what a run begins with, and
+//! a [`Kind`] is how a recipe becomes one.
 
 mod affordable;
 mod binding;
@@ -9,7 +10,9 @@ mod certificate;
 pub mod checkpoint;
 pub mod clock;
 mod folder;
+mod job;
 mod keys;
+mod kind;
 pub mod metrics;
 mod purse;
 mod recipe;
@@ -22,7 +25,9 @@ mod trainer;
 pub use binding::{Binding, MODEL_FILE, read_ledger, recipe_digest, verify};
 pub use certificate::{CanaryMeasurement, Certificate, End, Preparation, Proved, REPRODUCIBLE, Status};
 pub use folder::RunFolder;
-pub(crate) use folder::{NO_RUN, lock};
+pub(crate) use folder::lock;
+pub use job::{Estimate, Job, resume, start};
+pub use kind::Kind;
 pub use purse::{Paid, Purse};
 pub use recipe::{Parts, RunRecipe, USUAL_KIND};
 pub use runner::{Progress, Summary, complete};

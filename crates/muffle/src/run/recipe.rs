@@ -1,11 +1,15 @@
 //! What every recipe has, whatever is trained.
 
+use super::folder::NO_RUN;
 use super::keys;
+use crate::bundle::Bundle;
 use crate::error::{Error, Result};
 use crate::noise::Key;
 use muffle_accounting::Adjacency;
 use muffle_nn::model_file::explain::toml_error;
+use muffle_nn::regular_file;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The part of a recipe that every run has: data, budget, seed, length of life.
 ///
@@ -177,6 +181,29 @@ impl Parts {
         let run: RunRecipe = run.try_into().map_err(|error| fail(toml_error(&error, &[])))?;
         run.check().map_err(fail)?;
         Ok(Parts { origin: origin.to_string(), run, training })
+    }
+
+    /// Reads a recipe file, or that of a run from its folder or its model.
+    pub fn read(path: &Path, settings: &[String]) -> Result<Parts> {
+        let file = if path.is_dir() { path.join("recipe.toml") } else { path.to_path_buf() };
+        if path.is_dir() && !file.exists() {
+            return Err(Error::file(path, NO_RUN));
+        }
+        if file.extension().is_some_and(|extension| extension == "safetensors") {
+            let reason =
+                "bare weights do not say how they were trained; give the folder of a run, or a recipe";
+            let bundle = Bundle::read(path)?.ok_or_else(|| Error::file(path, reason))?;
+            return Parts::parse(&file.display().to_string(), &bundle.recipe, settings);
+        }
+        let text = regular_file::read_to_string(&file).map_err(|error| Error::file(&file, error))?;
+        Parts::parse(&file.display().to_string(), &text, settings)
+    }
+
+    /// The recipe as a file: what every run has, then what its kind of training needs.
+    pub fn to_toml(run: &RunRecipe, training: &impl Serialize) -> String {
+        let mut table = toml::Table::try_from(run).expect("every recipe has a form in TOML");
+        table.extend(toml::Table::try_from(training).expect("every recipe has a form in TOML"));
+        toml::to_string(&table).expect("every table has a form in TOML")
     }
 
     /// The part of a kind of training.

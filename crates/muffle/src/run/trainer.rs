@@ -90,6 +90,11 @@ impl Measurements {
         self
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// One of them, or a group.
     pub fn get<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<T> {
         self.0.get(name).and_then(|value| T::deserialize(value).ok())

@@ -9,19 +9,10 @@ use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::memory::peak_rss_mb;
 use crate::noise::Key;
-use crate::run::{Purse, Trainer};
+use crate::run::{Estimate, Purse, Trainer};
 use muffle_nn::Loss;
 use muffle_nn::initialise::SplitMix;
 use std::time::Instant;
-
-/// What a run is expected to need.
-#[derive(Clone, Copy, Debug)]
-pub struct Estimate {
-    /// Seconds for all steps.
-    pub seconds: f64,
-    /// Most memory of the process after a few steps, the data included, in megabytes.
-    pub peak_rss_mb: Option<f64>,
-}
 
 /// Most steps that are timed after the first.
 const TIMED: u32 = 3;

@@ -7,17 +7,16 @@ use super::initialisation::Initialisation;
 use super::threshold::Threshold;
 use super::validation::{Validation, ValidationRecords};
 use super::views::ViewsOfRecord;
-use crate::bundle::Bundle;
 use crate::clip::ClipRule;
 use crate::error::{Error, Result};
 use crate::mechanism::Noise;
 use crate::methods::{self, Mode};
 use crate::optimizer::OptimizerChoice;
-use crate::run::{NO_RUN, Parts, RunRecipe, USUAL_KIND};
+use crate::run::{Parts, RunRecipe, USUAL_KIND};
 use crate::sampler::SamplerChoice;
 use crate::schedule::{Schedule, Scheduled, TimeUnit};
 use muffle_nn::adapters::Adapters;
-use muffle_nn::{Loss, ModelDescription, regular_file};
+use muffle_nn::{Loss, ModelDescription};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -264,25 +263,12 @@ impl Recipe {
 
     /// Reads a recipe file, or that of a run from its folder or its model.
     pub fn read(path: &Path, settings: &[String]) -> Result<Recipe> {
-        let file = if path.is_dir() { path.join("recipe.toml") } else { path.to_path_buf() };
-        if path.is_dir() && !file.exists() {
-            return Err(Error::file(path, NO_RUN));
-        }
-        if file.extension().is_some_and(|extension| extension == "safetensors") {
-            let reason =
-                "bare weights do not say how they were trained; give the folder of a run, or a recipe";
-            let bundle = Bundle::read(path)?.ok_or_else(|| Error::file(path, reason))?;
-            return Recipe::parse(&file.display().to_string(), &bundle.recipe, settings);
-        }
-        let text = regular_file::read_to_string(&file).map_err(|error| Error::file(&file, error))?;
-        Recipe::parse(&file.display().to_string(), &text, settings)
+        Recipe::of(&Parts::read(path, settings)?)
     }
 
     /// The recipe as a file.
     pub fn to_toml(&self) -> String {
-        let mut table = toml::Table::try_from(&self.run).expect("every recipe has a form in TOML");
-        table.extend(toml::Table::try_from(&self.training).expect("every recipe has a form in TOML"));
-        toml::to_string(&table).expect("every table has a form in TOML")
+        Parts::to_toml(&self.run, &self.training)
     }
 
     /// Checks the range of every number by itself.

@@ -9,7 +9,7 @@ use crate::data::own::{self, Origin};
 use crate::data::{Dataset, Schema, Search, Source};
 use crate::error::{Error, Result};
 use crate::principal_components::Projection;
-use crate::run::{MODEL_FILE, verify};
+use crate::run::{MODEL_FILE, Parts, verify};
 use muffle_nn::{ModelDescription, Network, Shape, weights};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Trained {
     /// How it chooses a class.
     pub decision: Decision,
     /// The recipe of its run; bare weights have none.
-    pub recipe: Option<Recipe>,
+    pub recipe: Option<Parts>,
     /// What its inputs and outputs mean; bare weights do not say.
     pub bundle: Option<Bundle>,
     /// The principal components it was trained on.
@@ -53,7 +53,7 @@ impl Trained {
     pub fn open_unverified(path: &Path) -> Result<Trained> {
         let file = if path.is_dir() { path.join(MODEL_FILE) } else { path.to_path_buf() };
         // A folder without a recipe is no run at all.
-        let recipe = path.is_dir().then(|| Recipe::read(path, &[])).transpose()?;
+        let recipe = path.is_dir().then(|| Parts::read(path, &[])).transpose()?;
         if path.is_dir() && !file.exists() {
             return Err(unfinished(path));
         }
@@ -74,17 +74,28 @@ impl Trained {
         description: ModelDescription,
         network: Network,
         parameters: Vec<f32>,
-        recipe: Option<Recipe>,
+        recipe: Option<Parts>,
     ) -> Result<Trained> {
         let bundle = Bundle::read_for(&path, &network)?;
         let recipe = match (recipe, &bundle) {
-            (None, Some(bundle)) => Some(Recipe::parse(&path.display().to_string(), &bundle.recipe, &[])?),
+            (None, Some(bundle)) => Some(Parts::parse(&path.display().to_string(), &bundle.recipe, &[])?),
             (recipe, _) => recipe,
         };
         let components = bundle.as_ref().and_then(Bundle::projection).transpose()?;
         let decision = Decision::new(bundle.as_ref().and_then(|bundle| bundle.threshold));
         let network = Arc::new(network);
         Ok(Trained { path, description, network, parameters, decision, recipe, bundle, components })
+    }
+
+    /// The recipe of training by gradients, from which more models like it can be trained.
+    pub fn gradient_recipe(&self) -> Result<Recipe> {
+        let reason = "bare weights do not say how they were trained; give the folder of the run";
+        Recipe::of(self.recipe.as_ref().ok_or_else(|| Error::file(&self.path, reason))?)
+    }
+
+    /// The share of the training records that was not trained on.
+    pub fn held_out(&self) -> f64 {
+        self.gradient_recipe().map_or(0.0, |recipe| recipe.training.held_out())
     }
 
     /// The data to use the model on: what is asked for, or what it was trained on.

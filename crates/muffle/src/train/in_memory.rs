@@ -1,44 +1,13 @@
-//! Runs of training by gradients.
+//! Training without a folder.
 
 use super::plan::Plan;
-use super::self_check::self_check;
 use super::trainer::GradientTrainer;
-use crate::bundle;
-use crate::data::{Dataset, Schema};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::noise::Key;
-use crate::run::{Progress, Purse, RunFolder, Summary, Trainer, complete};
-use muffle_nn::initialise::initial_parameters;
-use std::path::Path;
+use crate::run::{Purse, Trainer};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Checks the network, makes the folder of a run and takes its steps: see [`complete`].
-pub fn start(
-    path: &Path,
-    plan: &Plan,
-    dataset: &Dataset,
-    stop: &AtomicBool,
-    observe: &mut dyn FnMut(&Progress),
-) -> Result<Summary> {
-    self_check(&plan.network, &initial_parameters(&plan.network, 0), plan.loss)?;
-    let folder = RunFolder::create(path, &plan.recipe.to_toml())?;
-    resume(&folder, plan, dataset, stop, observe)
-}
-
-/// Takes the steps of a plan that are not taken yet, on data that mean what they meant at the start: see [`complete`] and
-/// [`bundle::hold`].
-pub fn resume(
-    folder: &RunFolder,
-    plan: &Plan,
-    dataset: &Dataset,
-    stop: &AtomicBool,
-    observe: &mut dyn FnMut(&Progress),
-) -> Result<Summary> {
-    bundle::hold(folder.path(), &Schema::of(dataset))?;
-    let mut trainer = GradientTrainer::new(plan, dataset, plan.recipe.run.key()?)?;
-    complete(folder, &plan.terms(), &mut trainer, stop, observe)
-}
 
 /// The parameters after all steps of a plan; `None` if `stop` was set before. `after_step` is called once for every step.
 ///

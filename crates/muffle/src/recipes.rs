@@ -1,7 +1,7 @@
 //! The recipes that come with the program.
 
-use super::recipe::Recipe;
 use crate::error::{Error, Result};
+use crate::run::Parts;
 use muffle_nn::model_file::nearest::nearest;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
         /// All of them; the first is what `muffle train` runs by itself.
         pub const RECIPES: &[BuiltIn] = &[
-            $(BuiltIn { name: $name, text: include_str!(concat!("../../../../recipes/", $name, ".toml")) },)*
+            $(BuiltIn { name: $name, text: include_str!(concat!("../../../recipes/", $name, ".toml")) },)*
         ];
     };
 }
@@ -61,13 +61,13 @@ built_in!(
 );
 
 /// A recipe by its name, by the path of a file or of the folder of a run, changed by settings.
-pub fn find(word: &str, settings: &[String]) -> Result<Recipe> {
+pub fn find(word: &str, settings: &[String]) -> Result<Parts> {
     if let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == word) {
-        return Recipe::parse(&format!("recipe `{word}`"), recipe.text, settings);
+        return Parts::parse(&format!("recipe `{word}`"), recipe.text, settings);
     }
     let path = Path::new(word);
     if path.exists() || word.ends_with(".toml") {
-        return Recipe::read(path, settings);
+        return Parts::read(path, settings);
     }
     let meant = nearest(word, RECIPES.iter().map(|recipe| recipe.name));
     let meant = meant.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));

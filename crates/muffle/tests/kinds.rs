@@ -1,0 +1,47 @@
+//! From the name of a recipe to a job.
+
+mod points;
+
+use muffle::methods::Mode;
+use muffle::{kinds, recipes, train};
+use points::dataset;
+
+#[test]
+fn a_recipe_asks_for_a_kind_that_there_is() {
+    let parts = recipes::find("mnist", &["kind=votes".to_string()]).unwrap();
+    let message = kinds::plan(&parts, &dataset()).err().unwrap().to_string();
+    assert!(message.contains("recipe `mnist`: kind = \"votes\""), "{message}");
+    assert!(kinds::KINDS.iter().all(|kind| message.contains(kind.name)), "{message}");
+}
+
+#[test]
+fn a_method_brings_its_settings_and_the_users_come_after_them() {
+    let settings = ["mode=sound", "epsilon=2"].map(String::from);
+    assert_eq!(kinds::find("mnist", None, &settings).unwrap(), recipes::find("mnist", &settings).unwrap());
+    for (_, about) in kinds::methods().filter(|(kind, _)| kind.name == train::KIND.name) {
+        let by_hand: Vec<String> = about.form(Mode::Sound).chain(settings.clone()).collect();
+        let found = kinds::find("mnist", Some(about.name), &settings).unwrap();
+        assert_eq!(found, recipes::find("mnist", &by_hand).unwrap(), "{}", about.name);
+    }
+    let unknown = kinds::find("mnist", Some("dp-sdg"), &[]).unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `dp-sgd`?"), "{unknown}");
+}
+
+/// Every kind plans the recipes that are of it.
+#[test]
+fn every_built_in_recipe_is_of_a_kind_that_there_is() {
+    for recipe in recipes::RECIPES {
+        let parts = recipes::find(recipe.name, &[]).unwrap();
+        assert!(kinds::KINDS.iter().any(|kind| kind.name == parts.run.kind), "{}", recipe.name);
+    }
+}
+
+/// Names of methods are what `--method` is given, whatever their kind.
+#[test]
+fn no_two_methods_share_a_name() {
+    let mut names: Vec<&str> = kinds::methods().map(|(_, about)| about.name).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}

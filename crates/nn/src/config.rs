@@ -26,6 +26,7 @@ use crate::layers::max_pool::MaxPool;
 use crate::layers::multi_head_attention::MultiHeadAttention;
 use crate::layers::position_embedding::PositionEmbedding;
 use crate::layers::reshape::Reshape;
+use crate::layers::scattering::Scattering;
 use crate::layers::window::{Extent, Window};
 use crate::layers::winograd_conv2d::WinogradConv2d;
 use crate::shape::Shape;
@@ -248,6 +249,8 @@ pub enum LayerConfig {
     PositionEmbedding,
     /// `x` times the normal distribution function of `x`.
     Gelu,
+    /// Wavelet scattering: features without parameters.
+    Scattering,
     /// Every step of a sequence looks at all steps.
     MultiHeadAttention {
         /// Heads; they must divide the features.
@@ -336,6 +339,7 @@ impl LayerConfig {
             LayerConfig::EmbeddingBag { .. } => "embedding-bag",
             LayerConfig::PositionEmbedding => "position-embedding",
             LayerConfig::Gelu => "gelu",
+            LayerConfig::Scattering => "scattering",
             LayerConfig::MultiHeadAttention { .. } => "multi-head-attention",
             LayerConfig::Flatten => "flatten",
             LayerConfig::Fusion { .. } => "fusion",
@@ -401,6 +405,7 @@ impl LayerConfig {
             }
             LayerConfig::PositionEmbedding => Box::new(PositionEmbedding::new(context)?),
             LayerConfig::Gelu => Box::new(Gelu::new(context)),
+            LayerConfig::Scattering => Box::new(Scattering::new(context)?),
             LayerConfig::MultiHeadAttention { heads, causal } => {
                 Box::new(MultiHeadAttention::new(context, heads, causal)?)
             }

@@ -39,6 +39,7 @@ fn they_agree_with_finite_differences() {
         "input = [5, 4]\nlayers = [{ type = \"multi-head-attention\", heads = 2 }, { type = \"gelu\" }, \
          { type = \"gru\", features = 6, sequence = true }, { type = \"conv1d\", channels = 3, kernel = 2 }, \
          { type = \"global-average-pool\" }, { type = \"dense\", features = 3 }]",
+        "input = [2, 7, 9]\nlayers = [{ type = \"scattering\" }, { type = \"flatten\" }, { type = \"dense\", features = 3 }]",
     ] {
         let setting = setting(toml);
         let width = setting.network.input().len();

@@ -30,6 +30,7 @@ mod patch_gram;
 mod pixel_bias;
 pub mod position_embedding;
 pub mod reshape;
+pub mod scattering;
 mod upstream_phases;
 pub mod window;
 pub mod winograd_conv2d;

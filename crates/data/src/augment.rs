@@ -9,6 +9,7 @@
 
 use super::dataset::Records;
 use super::dataset::View;
+use half::slice::HalfFloatSliceExt;
 use muffle_nn::examples::{Examples, Target};
 use muffle_nn::shape::Shape;
 use serde::{Deserialize, Serialize};
@@ -208,6 +209,7 @@ impl Examples for Views<'_> {
             match &self.view.split().records {
                 Records::Bytes(values) => dataset.scaling().apply(&values[stored], pixel),
                 Records::Floats(values) => dataset.scaling().apply(&values[stored], pixel),
+                Records::Halves(values) => values[stored].convert_to_f32_slice(pixel),
             }
         });
     }

@@ -51,7 +51,7 @@ impl Schema {
             columns: dataset.columns().to_vec(),
             stored: match dataset.train().split().records {
                 Records::Bytes(_) => Stored::Bytes,
-                Records::Floats(_) => Stored::Floats,
+                Records::Floats(_) | Records::Halves(_) => Stored::Floats,
             },
             scaling: dataset.scaling().clone(),
         }

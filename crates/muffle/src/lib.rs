@@ -79,6 +79,7 @@ pub mod clip;
 mod digest;
 mod error;
 pub mod experiment;
+pub mod features;
 pub mod kinds;
 pub mod ledger;
 pub mod mechanism;

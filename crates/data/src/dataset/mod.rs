@@ -11,6 +11,7 @@ use super::limits;
 use super::scaling::Scaling;
 use super::targets::Targets;
 use super::task::Task;
+use half::f16;
 use muffle_nn::shape::Shape;
 
 /// Stored values, record after record.
@@ -20,6 +21,8 @@ pub enum Records {
     Bytes(Vec<u8>),
     /// Features.
     Floats(Vec<f32>),
+    /// Features made by the program, in half the memory. Nothing scales them.
+    Halves(Vec<f16>),
 }
 
 impl Records {
@@ -28,6 +31,7 @@ impl Records {
         match self {
             Records::Bytes(values) => values.len(),
             Records::Floats(values) => values.len(),
+            Records::Halves(values) => values.len(),
         }
     }
 
@@ -44,6 +48,7 @@ impl Records {
         match self {
             Records::Bytes(values) => Records::Bytes(part(values, width, positions)),
             Records::Floats(values) => Records::Floats(part(values, width, positions)),
+            Records::Halves(values) => Records::Halves(part(values, width, positions)),
         }
     }
 
@@ -60,6 +65,7 @@ impl Records {
         match self {
             Records::Bytes(values) => values.into_iter().map(f32::from).collect(),
             Records::Floats(values) => values,
+            Records::Halves(values) => values.into_iter().map(f16::to_f32).collect(),
         }
     }
 }
@@ -217,9 +223,12 @@ impl Dataset {
             return Err(self.refusal(reason));
         }
         split.targets.fit(task, which).map_err(|reason| self.refusal(reason))?;
-        if let Records::Floats(values) = &split.records
-            && let Some(position) = values.iter().position(|value| !value.is_finite())
-        {
+        let position = match &split.records {
+            Records::Bytes(_) => None,
+            Records::Floats(values) => values.iter().position(|value| !value.is_finite()),
+            Records::Halves(values) => values.iter().position(|value| !value.is_finite()),
+        };
+        if let Some(position) = position {
             let record = position / input.len();
             return Err(
                 self.refusal(format!("record {record} of the {which} split has a value that is not finite"))

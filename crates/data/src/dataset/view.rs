@@ -1,6 +1,7 @@
 //! Records as a network reads them: scaled when asked for, all of a split or those at given indices.
 
 use super::{Dataset, Records, Split};
+use half::slice::HalfFloatSliceExt;
 use muffle_nn::examples::{Examples, Target};
 use std::borrow::Cow;
 
@@ -67,6 +68,7 @@ impl Examples for View<'_> {
         match &self.split.records {
             Records::Bytes(values) => self.dataset.scaling().apply(&values[start..start + width], input),
             Records::Floats(values) => self.dataset.scaling().apply(&values[start..start + width], input),
+            Records::Halves(values) => values[start..start + width].convert_to_f32_slice(input),
         }
     }
 

@@ -40,7 +40,7 @@ fn convert(entry: &Entry, colour: &Dataset) -> Result<Dataset> {
     let convert = |split: &Split| Split {
         records: Records::Bytes(match &split.records {
             Records::Bytes(pixels) => images(pixels, colour.input()),
-            Records::Floats(_) => unreachable!("images are stored as bytes"),
+            Records::Floats(_) | Records::Halves(_) => unreachable!("images are stored as bytes"),
         }),
         targets: split.targets.clone(),
     };

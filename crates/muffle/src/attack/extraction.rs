@@ -96,7 +96,7 @@ pub fn extract(
         let Some(copy) = train_in_memory(&plan, &own, key, trainings.stop, trainings.after_step)? else {
             return Ok(None);
         };
-        let agreement = Evaluator::new(plan.network.clone(), Some(1))?.evaluate(&copy, &own.test())?.accuracy;
+        let agreement = plan.evaluator(Some(1))?.evaluate(&copy, &own.test())?.accuracy;
         Ok(Some(Surrogate { queries, agreement: agreement.unwrap_or_default() }))
     })?;
     let Some(surrogates) = surrogates.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };

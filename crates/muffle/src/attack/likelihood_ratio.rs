@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::sampler::{FixedSize, Sampler};
 use crate::side_by_side::side_by_side;
-use crate::train::{Evaluator, Plan, train_in_memory};
+use crate::train::{Plan, train_in_memory};
 use muffle_nn::Examples;
 
 /// Its row of the table.
@@ -116,7 +116,7 @@ fn chosen(suspects: &Suspects, inside: &[bool]) -> Split {
 
 /// ln(p/(1 − p)) of the probability p that a model gives to the class of each suspect, members before others.
 fn confidences(plan: &Plan, parameters: &[f32], suspects: &Suspects) -> Result<Vec<f64>> {
-    let mut evaluator = Evaluator::new(plan.network.clone(), plan.recipe.run.threads)?;
+    let mut evaluator = plan.evaluator(plan.recipe.run.threads)?;
     let mut found = Vec::with_capacity(2 * suspects.each());
     for view in [&suspects.members, &suspects.others] {
         evaluator.for_each(parameters, view, |index, outputs| {

@@ -5,7 +5,7 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
-use crate::train::{Evaluator, Plan, train_in_memory};
+use crate::train::{Plan, train_in_memory};
 
 /// Its row of the table.
 pub static ENTRY: Entry = Entry {
@@ -55,7 +55,7 @@ pub fn poison(
         let Some(model) = train_in_memory(plan, &own, key, trainings.stop, trainings.after_step)? else {
             return Ok(None);
         };
-        let accuracy = Evaluator::new(plan.network.clone(), Some(1))?.evaluate(&model, &own.test())?.accuracy;
+        let accuracy = plan.evaluator(Some(1))?.evaluate(&model, &own.test())?.accuracy;
         Ok(Some(Poisoned { fraction, accuracy: accuracy.unwrap_or_default() }))
     })?;
     Ok(found.into_iter().collect())

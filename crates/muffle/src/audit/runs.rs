@@ -7,7 +7,7 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::noise::{Key, Purpose, Stream, Uniform};
 use crate::side_by_side::side_by_side;
-use crate::train::{Evaluator, Plan, train_in_memory};
+use crate::train::{Plan, train_in_memory};
 use muffle_accounting::{Adjacency, Event, Quotes};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,7 +141,7 @@ fn losses(
         let trained = train_in_memory(&plan, &worlds[run % 2], keys[run].clone(), stop, after_step)?;
         let Some(parameters) = trained else { return Ok(None) };
         let canary = worlds[1].train().select(vec![worlds[1].train().split().len() - 1]);
-        let loss = Evaluator::new(plan.network.clone(), Some(1))?.losses(&parameters, &canary)?[0];
+        let loss = plan.evaluator(Some(1))?.losses(&parameters, &canary)?[0];
         Ok(Some(f64::from(loss)))
     };
     let found = side_by_side(settings.runs as usize, settings.workers, &train)?;

@@ -185,8 +185,10 @@ impl Settings {
                 "a search needs private = true, mode = \"sound\" and sampler = \"poisson\" or \"balls-and-bins\"",
             );
         }
-        if recipe.training.validation.is_some() || recipe.training.principal_components.is_some() {
-            return refuse("a search takes recipes without validation and principal_components");
+        let training = &recipe.training;
+        let staged = training.features.is_some() || training.principal_components.is_some();
+        if training.validation.is_some() || staged {
+            return refuse("a search takes recipes without validation, features and principal_components");
         }
         Ok(())
     }

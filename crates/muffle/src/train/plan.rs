@@ -3,6 +3,7 @@
 mod floating_point;
 mod looked_at;
 mod numbers;
+mod trained_on;
 
 use super::network::{check_shapes, describe};
 use super::origin::{Origin, Started};
@@ -31,7 +32,7 @@ pub struct Plan {
     pub recipe: Recipe,
     /// The network as it is published.
     pub description: ModelDescription,
-    /// The network as it is trained: the same but for layers that are frozen.
+    /// The network as it is trained: the same but for layers that are frozen, and without the features in front of it.
     pub network: Arc<Network>,
     /// What it starts from, if not at random.
     pub origin: Option<Origin>,
@@ -145,9 +146,13 @@ impl Plan {
         looked_at::check_split(&recipe, data, adjacency)?;
         let records = nominal_records(&recipe, data, adjacency)?;
         check_sizes(&recipe, records)?;
-        let input = training.principal_components.map_or(data.input, |pca| Shape::Vector(pca.dimensions));
+        let input = trained_on::shape(training, data)?;
         let description = describe(&training.model, input)?;
         let Started { description, network, origin } = Started::new(&mut recipe.training, description)?;
+        let description = match &recipe.training.features {
+            Some(features) => features.in_front_of(data.input, description),
+            None => description,
+        };
         let (training, network) = (&recipe.training, Arc::new(network));
         let loss = data.targets.loss(training.loss)?;
         check_shapes(&network, input, data.targets)?;
@@ -261,6 +266,7 @@ impl Plan {
             ("class_weights", training.class_weights.as_ref().map(|it| json!(it))),
             ("class_shares", training.class_shares.as_ref().map(|it| json!(it))),
             ("threshold", training.threshold.map(|it| json!(it))),
+            ("features", training.features.as_ref().map(|it| json!(it))),
             ("started_from", self.origin.as_ref().map(|origin| origin.certified())),
         ];
         all.extend(chosen.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))));

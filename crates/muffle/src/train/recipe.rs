@@ -9,6 +9,7 @@ use super::validation::{Validation, ValidationRecords};
 use super::views::ViewsOfRecord;
 use crate::clip::ClipRule;
 use crate::error::{Error, Result};
+use crate::features::Features;
 use crate::mechanism::Noise;
 use crate::methods::{self, Mode};
 use crate::optimizer::OptimizerChoice;
@@ -163,6 +164,9 @@ pub struct GradientRecipe {
     /// Several augmented views of each record, averaged before clipping.
     #[serde(default)]
     pub augmentation: ViewsOfRecord,
+    /// Fixed features in place of the inputs: the first layers of the network that is published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<Features>,
     /// Private principal components in place of the inputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal_components: Option<PrincipalComponents>,
@@ -207,6 +211,7 @@ impl GradientRecipe {
             adapters: None,
             moving_average: None,
             augmentation: ViewsOfRecord::default(),
+            features: None,
             principal_components: None,
             audit: None,
         }

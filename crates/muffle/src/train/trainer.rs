@@ -1,7 +1,6 @@
 //! Training by gradients, as a run sees it.
 
 use super::canaries::Canaries;
-use super::evaluation::Evaluator;
 use super::plan::Plan;
 use super::steps::Steps;
 use crate::State;
@@ -42,7 +41,8 @@ impl GradientTrainer {
         let plan = Arc::new(plan.clone());
         let mut trainer = GradientTrainer { plan, dataset, key, canaries, components: None, steps: None };
         if trainer.plan.recipe.training.principal_components.is_none() {
-            trainer.begin(trainer.dataset.clone())?;
+            let features = trainer.plan.inputs(&trainer.dataset)?.map(Arc::new);
+            trainer.begin(features.unwrap_or_else(|| trainer.dataset.clone()))?;
         }
         Ok(trainer)
     }
@@ -146,7 +146,7 @@ impl Trainer for GradientTrainer {
     fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
         let Some(canaries) = &self.canaries else { return Ok(None) };
         let run = &self.plan.recipe.run;
-        let mut evaluator = Evaluator::new(self.plan.network.clone(), run.threads)?;
+        let mut evaluator = self.plan.evaluator(run.threads)?;
         canaries.measure(&mut evaluator, self.result(), run.delta).map(Some)
     }
 

@@ -209,6 +209,9 @@ pub(super) fn content_hash(records: &View, record: usize) -> [u8; 32] {
         Records::Floats(floats) => {
             floats[values].iter().for_each(|value| hash.update(value.to_le_bytes()));
         }
+        Records::Halves(halves) => {
+            halves[values].iter().for_each(|value| hash.update(value.to_le_bytes()));
+        }
     }
     hash.update(split.labels()[record].to_le_bytes());
     hash.finalize().into()

@@ -22,6 +22,7 @@ pub(super) fn stream(path: &Path, schema: &Schema) -> Result<Stream<'static>> {
                 match &split.records {
                     Records::Bytes(values) => scaling.apply(&values[place..place + width], input),
                     Records::Floats(values) => scaling.apply(&values[place..place + width], input),
+                    Records::Halves(_) => unreachable!("arrays are bytes or floats"),
                 }
             }
             let ids = Ids::Numbers((first as u64..last as u64).collect());

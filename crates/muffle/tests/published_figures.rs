@@ -20,6 +20,7 @@ fn plan(records: usize, batch_size: u64, settings: &[String]) -> Plan {
         records,
         visibility: Visibility::Public,
         split_by_hash: false,
+        texts: None,
     };
     Plan::new(Recipe::parse("test", &text, settings).unwrap(), &data).unwrap()
 }
@@ -65,6 +66,7 @@ fn the_recipes_of_the_decays_stop_there_too() {
         records: 60_000,
         visibility: Visibility::Public,
         split_by_hash: false,
+        texts: None,
     };
     for (schedule, epochs) in [("time", 38), ("step", 31), ("exponential", 71), ("polynomial", 44)] {
         let name = format!("shen-2021-table-2-{schedule}");

@@ -1,6 +1,7 @@
 //! Networks as written in model files: what to build, before any shape is known.
 
 use crate::custom::CustomLayer;
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::layer::Layer;
 use crate::layers::Context;
@@ -234,6 +235,9 @@ pub enum LayerConfig {
         tokens: usize,
         /// Features of each.
         features: usize,
+        /// The token that fills up short texts: no layer behind looks at it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        padding: Option<usize>,
     },
     /// Token numbers to the mean of their feature vectors.
     EmbeddingBag {
@@ -355,9 +359,14 @@ impl LayerConfig {
         toml::Value::try_from(self).map_or(usize::MAX, |value| largest(&value))
     }
 
-    /// Builds the layer for the shape that flows into it.
+    /// Builds the layer for the shape that flows into it, of which all steps are real.
     pub fn build(&self, name: &str, input: Shape) -> Result<Box<dyn Layer>> {
-        let context = &Context { name: name.to_string(), kind: self.kind(), input };
+        self.build_in(&Context { name: name.to_string(), kind: self.kind(), input, ends: Ends::default() })
+    }
+
+    /// Builds the layer for a place in a network.
+    pub fn build_in(&self, context: &Context) -> Result<Box<dyn Layer>> {
+        let input = context.input;
         Ok(match *self {
             LayerConfig::Dense { features, bias } => Box::new(Dense::new(context, features, bias)?),
             LayerConfig::Conv2d { channels, kernel, stride, padding, groups, bias } => {
@@ -397,8 +406,8 @@ impl LayerConfig {
             LayerConfig::GroupNorm { groups, affine } => Box::new(GroupNorm::new(context, groups, affine)?),
             LayerConfig::LayerNorm { affine } => Box::new(LayerNorm::new(context, affine)?),
             LayerConfig::BatchNorm => Box::new(BatchNorm::new(context)?),
-            LayerConfig::Embedding { tokens, features } => {
-                Box::new(Embedding::new(context, tokens, features)?)
+            LayerConfig::Embedding { tokens, features, padding } => {
+                Box::new(Embedding::new(context, tokens, features, padding)?)
             }
             LayerConfig::EmbeddingBag { tokens, features, padding } => {
                 Box::new(EmbeddingBag::new(context, tokens, features, padding)?)
@@ -409,7 +418,7 @@ impl LayerConfig {
             LayerConfig::MultiHeadAttention { heads, causal } => {
                 Box::new(MultiHeadAttention::new(context, heads, causal)?)
             }
-            LayerConfig::Flatten => Box::new(Flatten::new(context)),
+            LayerConfig::Flatten => Box::new(Flatten::new(context)?),
             LayerConfig::Fusion { separate } => Box::new(Fusion::new(context, separate)?),
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),

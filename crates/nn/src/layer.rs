@@ -1,5 +1,6 @@
 //! What a layer is: a map from a batch of examples to a batch of examples, and the gradients of every single one.
 
+use crate::ends::Ends;
 use crate::shape::Shape;
 use std::ops::Range;
 
@@ -28,12 +29,14 @@ pub struct Pass<'a> {
     /// A number for each example that belongs to its record and view wherever they stand: what is random follows it, not the
     /// position, the micro-batch or the thread.
     pub keys: &'a [u64],
+    /// How many tokens each example has, where the network reads texts that are filled up; empty otherwise.
+    pub tokens: &'a [u32],
 }
 
 impl Pass<'_> {
     /// A pass of this size over examples that nobody knows, to lay out memory for.
     pub fn new(batch: usize, purpose: Purpose) -> Pass<'static> {
-        Pass { batch, purpose, seed: 0, first_example: 0, keys: &[] }
+        Pass { batch, purpose, seed: 0, first_example: 0, keys: &[], tokens: &[] }
     }
 }
 
@@ -313,6 +316,12 @@ pub trait Layer: Send + Sync {
     /// How many tokens there are, if the inputs are numbers of tokens.
     fn tokens(&self) -> Option<usize> {
         None
+    }
+
+    /// Where short texts end in its outputs, given where they end in its inputs: at the same steps, unless it says otherwise. One that
+    /// looks at several steps finds their ends in its [context](crate::layers::Context::ends), and must not be moved by steps behind.
+    fn ends(&self, before: &Ends) -> Ends {
+        before.clone()
     }
 
     /// How relevance goes back through the layer; `None` if there is no rule for it.

@@ -7,6 +7,7 @@ pub mod atomic_file;
 pub mod buffer;
 pub mod config;
 pub mod custom;
+pub mod ends;
 pub mod engine;
 pub mod error;
 pub mod examples;

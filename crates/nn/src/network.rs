@@ -1,10 +1,12 @@
 //! A network: layers joined by edges, and the list of its tensors. It holds no weights.
 
-use crate::config::{Entry, Graph, Piece};
+use crate::config::{Entry, Graph, LayerConfig, Piece};
+use crate::ends::Ends;
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Role, Summation, Tensor};
 use crate::layers::Context;
 use crate::layers::activation::Activation;
+use crate::layers::blank::Blank;
 use crate::layers::written_out::WrittenOut;
 use crate::limits;
 use crate::rounding::{GROUP, SMALL_GROUP};
@@ -68,6 +70,8 @@ pub struct Parameter {
 pub struct Network {
     nodes: Vec<Node>,
     edges: Vec<Shape>,
+    /// Where short texts end in each.
+    ends: Vec<Ends>,
     edges_len: usize,
     output: usize,
     parameters: Vec<Parameter>,
@@ -88,12 +92,14 @@ impl Network {
         let mut network = Network {
             nodes: Vec::new(),
             edges: vec![input],
+            ends: vec![Ends::default()],
             edges_len: input.len(),
             output: 0,
             parameters: Vec::new(),
         };
         network.output = network.sequence(layers, "", 0)?;
         network.check_names()?;
+        network.check_ends()?;
         Ok(network)
     }
 
@@ -107,6 +113,30 @@ impl Network {
                 parameter.name
             ))),
         }
+    }
+
+    /// Texts are counted once, and what comes out must not be moved by what fills them up.
+    fn check_ends(&self) -> Result<()> {
+        let other = |ends: &&Ends| ends.are_known() && ends.padding() != self.padding();
+        if self.ends.iter().any(|ends| other(&ends)) {
+            return Err(Error::Description(
+                "two embeddings differ in `padding`, the token that fills up short texts; give both the same"
+                    .to_string(),
+            ));
+        }
+        if self.ends[self.output].are_known() {
+            return Err(Error::Description(format!(
+                "the network gives a sequence {}, of which short texts leave steps unfilled; end with a pool over its steps, or \
+                 leave out `padding` of the embedding",
+                self.output()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The token that fills up short texts, if no layer is to look at it.
+    pub fn padding(&self) -> Option<usize> {
+        self.ends.iter().find_map(Ends::padding)
     }
 
     /// The nodes, each after those it reads from.
@@ -201,7 +231,13 @@ impl Network {
                         "one of its options is {number}; the largest number allowed is {most}"
                     ));
                 }
-                self.layer(&context, config.build(name, context.input)?, input)
+                let blank =
+                    matches!(config, LayerConfig::Conv1d { .. }).then(|| Blank::before(&context)).flatten();
+                let input = match blank {
+                    Some(blank) => self.layer(&context, Box::new(blank), input)?,
+                    None => input,
+                };
+                self.layer(&context, config.build_in(&context)?, input)
             }
             Piece::Custom(layer) => {
                 let context = self.context(layer.kind(), name, input);
@@ -210,7 +246,9 @@ impl Network {
             Piece::Activation(activation) => {
                 let context = self.context(activation.kind(), name, input);
                 activation.check().or_else(|reason| context.refuse(&reason))?;
-                self.push(name, Operation::Activation(*activation), vec![input], context.input)
+                let edge = self.push(name, Operation::Activation(*activation), vec![input], context.input)?;
+                self.ends[edge] = context.ends;
+                Ok(edge)
             }
             Piece::Sequential(entries) => self.sequence(entries, name, input),
             Piece::Sum(branches) => {
@@ -226,7 +264,7 @@ impl Network {
     }
 
     fn context(&self, kind: &'static str, name: &str, input: usize) -> Context {
-        Context { name: name.to_string(), kind, input: self.edges[input] }
+        Context { name: name.to_string(), kind, input: self.edges[input], ends: self.ends[input].clone() }
     }
 
     fn layer(&mut self, context: &Context, layer: Box<dyn Layer>, input: usize) -> Result<usize> {
@@ -238,11 +276,18 @@ impl Network {
                 ));
             }
         }
-        let output = layer.output();
+        let (output, ends) = (layer.output(), layer.ends(&context.ends));
+        if ends.are_known() && !context.ends.are_known() && input != 0 {
+            return context.refuse("with `padding` it has to be the first layer, where texts are counted");
+        }
         let unknown = layer.summation() == Summation::Unknown && !layer.tensors().is_empty();
         // Where examples mix there are no gradients of single ones to write out.
         let layer = if unknown && !layer.mixes_examples() { Box::new(WrittenOut::new(layer)) } else { layer };
-        self.push(&context.name, Operation::Layer(layer), vec![input], output)
+        let edge = self.push(&context.name, Operation::Layer(layer), vec![input], output)?;
+        if let Shape::Sequence { .. } = output {
+            self.ends[edge] = ends;
+        }
+        Ok(edge)
     }
 
     fn branches(&mut self, branches: &[Entry], prefix: &str, input: usize) -> Result<Vec<usize>> {
@@ -260,10 +305,17 @@ impl Network {
             let (node, second) = (name.to_string(), self.edges[other]);
             return Err(Error::Join { node, first, second, reason: "a sum needs equal shapes" });
         }
+        let ends = self.ends[edges[0]].clone();
+        if edges.iter().any(|&edge| self.ends[edge] != ends) {
+            let reason = "a sum needs short texts to end at the same steps";
+            return Err(Error::Join { node: name.to_string(), first, second: first, reason });
+        }
         if edges.len() == 1 {
             return Ok(edges[0]);
         }
-        self.push(name, Operation::Sum, edges, first)
+        let edge = self.push(name, Operation::Sum, edges, first)?;
+        self.ends[edge] = ends;
+        Ok(edge)
     }
 
     fn concat(&mut self, name: &str, edges: Vec<usize>) -> Result<usize> {
@@ -333,6 +385,7 @@ impl Network {
         }
         let output = self.edges.len();
         self.edges.push(shape);
+        self.ends.push(Ends::default());
         let (parameters, tensors) = self.add_tensors(name, &operation)?;
         self.nodes.push(Node { name: name.to_string(), operation, inputs, output, parameters, tensors });
         Ok(output)
@@ -362,8 +415,9 @@ impl Network {
         self,
         change: impl Fn(&str, Range<usize>, Box<dyn Layer>) -> Box<dyn Layer>,
     ) -> Network {
-        let Network { nodes, edges, edges_len, output, .. } = self;
-        let mut network = Network { nodes: Vec::new(), edges, edges_len, output, parameters: Vec::new() };
+        let Network { nodes, edges, ends, edges_len, output, .. } = self;
+        let mut network =
+            Network { nodes: Vec::new(), edges, ends, edges_len, output, parameters: Vec::new() };
         for node in nodes {
             let operation = match node.operation {
                 Operation::Layer(layer) => Operation::Layer(change(&node.name, node.parameters, layer)),

@@ -4,6 +4,7 @@ mod limited;
 mod records;
 
 use crate::buffer::{Buffer, buffer};
+use crate::ends;
 use crate::layer::{Factors, Pass, Purpose};
 use crate::network::{Network, Node};
 use crate::plan::Plan;
@@ -82,6 +83,7 @@ pub(crate) struct Worker {
     excluded_here: Vec<bool>,
     losses: Vec<f32>,
     keys: Vec<u64>,
+    tokens: Vec<u32>,
     record_gradient: Buffer,
     pub gradient: Buffer,
     pub loss: f64,
@@ -103,6 +105,7 @@ impl Worker {
             excluded_here: vec![false; capacity],
             losses: vec![0.0; capacity],
             keys: Vec::with_capacity(capacity),
+            tokens: Vec::with_capacity(capacity),
             record_gradient: buffer(0),
             gradient: buffer(if trains { network.parameter_len() } else { 0 }),
             loss: 0.0,
@@ -130,7 +133,7 @@ impl Worker {
         self.excluded.clear();
         let parts = range.len().div_ceil(self.capacity / step.views).max(1);
         // Taken out while a pass borrows them.
-        let mut keys = std::mem::take(&mut self.keys);
+        let (mut keys, mut tokens) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.tokens));
         for part in 0..parts {
             let begin = range.start + range.len() * part / parts;
             let end = range.start + range.len() * (part + 1) / parts;
@@ -139,12 +142,14 @@ impl Worker {
             }
             keys.clear();
             keys.extend((begin * step.views..end * step.views).map(|example| key(step, example)));
+            self.read(step, begin * step.views..end * step.views, &mut tokens);
             let pass = Pass {
                 batch: (end - begin) * step.views,
                 purpose: self.purpose,
                 seed: step.seed,
                 first_example: begin * step.views,
                 keys: &keys,
+                tokens: &tokens,
             };
             self.micro_batch(step, task, &pass);
             if let Some(found) = &mut found {
@@ -157,15 +162,21 @@ impl Worker {
                     .copy_from_slice(&buffers[place][..pass.batch * width]);
             }
         }
-        self.keys = keys;
+        (self.keys, self.tokens) = (keys, tokens);
+    }
+
+    /// Reads the examples of a micro-batch, and counts their tokens if they are texts that are filled up.
+    fn read(&mut self, step: &Step, examples: Range<usize>, tokens: &mut Vec<u32>) {
+        let inputs = self.space.values[0].chunks_exact_mut(step.plan.buffers[0]);
+        let padding = step.network.padding();
+        tokens.clear();
+        for (example, input) in examples.zip(inputs) {
+            step.examples.read(example, input);
+            tokens.extend(padding.map(|padding| ends::tokens(input, padding)));
+        }
     }
 
     fn micro_batch(&mut self, step: &Step, task: Task, pass: &Pass) {
-        let width = step.plan.buffers[0];
-        for (example, input) in self.space.values[0][..pass.batch * width].chunks_exact_mut(width).enumerate()
-        {
-            step.examples.read(pass.first_example + example, input);
-        }
         self.excluded_here.fill(false);
         if self.purpose != Purpose::Evaluate && step.network.mixing_layer().is_some() {
             self.exclude_inputs(step, pass);

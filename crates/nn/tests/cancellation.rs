@@ -134,8 +134,9 @@ fn long_sums_of_equal_terms() {
         Shape::Sequence { steps: 2_000, features: 5 },
         "layer norm",
     );
-    let embedding =
-        LayerConfig::Embedding { tokens: 2, features: 3 }.build("layer", Shape::Vector(1_000)).unwrap();
+    let embedding = LayerConfig::Embedding { tokens: 2, features: 3, padding: None }
+        .build("layer", Shape::Vector(1_000))
+        .unwrap();
     holds(&*embedding, &[1.0; 1_000], &[0.3; 3_000], "1000 tokens of one kind");
     let bag = LayerConfig::EmbeddingBag { tokens: 3, features: 3, padding: Some(2) };
     let tokens: Vec<f32> = (0..999).map(|place| (place % 3) as f32).collect();
@@ -162,7 +163,7 @@ fn gradients_that_are_next_to_nothing() {
         (conv(4, 3, 1, 4), Shape::image(4, 6, 6)),
         (LayerConfig::GroupNorm { groups: 2, affine: true }, Shape::image(4, 5, 5)),
         (LayerConfig::LayerNorm { affine: true }, Shape::Vector(12)),
-        (LayerConfig::Embedding { tokens: 30, features: 3 }, Shape::Vector(8)),
+        (LayerConfig::Embedding { tokens: 30, features: 3, padding: None }, Shape::Vector(8)),
     ];
     for (config, shape) in layers {
         let layer = config.build("layer", shape).unwrap();

@@ -178,7 +178,7 @@ fn a_gradient_that_overflows_is_reported_with_its_tensor() {
 
 #[test]
 fn tokens_that_do_not_exist_are_reported_at_the_embedding() {
-    let embedding = LayerConfig::Embedding { tokens: 5, features: 3 };
+    let embedding = LayerConfig::Embedding { tokens: 5, features: 3, padding: None };
     let layers = [Entry::named("words", embedding), LayerConfig::GlobalAveragePool.into(), dense(2).into()];
     let setting = Setting::new(Network::new(Shape::Vector(3), &layers).unwrap(), 5, 1);
     let inputs = [0.0, 4.0, 2.0, 5.0, 1.0, 1.0, 2.0, 2.5, 1.0, -1.0, 0.0, 0.0, 3.0, 3.0, 1e9];
@@ -340,7 +340,7 @@ fn networks_that_do_not_fit_are_refused_with_the_reason() {
     assert!(build(LayerConfig::GlobalAveragePool, vector).contains("image or a sequence"));
     let reshape = LayerConfig::Reshape { shape: vec![7, 2] };
     assert!(build(reshape, vector).contains("do not fill"));
-    let embedding = LayerConfig::Embedding { tokens: 0, features: 3 };
+    let embedding = LayerConfig::Embedding { tokens: 0, features: 3, padding: None };
     assert!(build(embedding, vector).contains("tokens"));
     let stretch = |padding: usize, extra: usize| LayerConfig::ConvTranspose2d {
         channels: 2,

@@ -240,12 +240,40 @@ fn normalisations() {
 
 #[test]
 fn embeddings() {
-    let embedding: Entry = LayerConfig::Embedding { tokens: 6, features: 4 }.into();
+    let embedding: Entry = LayerConfig::Embedding { tokens: 6, features: 4, padding: None }.into();
     let token = |index: usize| ((index * index + index / 3) % 6) as f32;
     let layers = vec![embedding.clone(), flatten(), dense(3)];
     check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
     let layers = vec![embedding, LayerConfig::GlobalAveragePool.into(), dense(3)];
     check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(token));
+}
+
+/// Texts of one to nine tokens out of five, filled up with token 5.
+fn filled_up(index: usize) -> f32 {
+    let (example, place) = (index / 9, index % 9);
+    if place > (3 * example) % 9 { 5.0 } else { ((index * index + index / 3) % 5) as f32 }
+}
+
+#[test]
+fn texts_of_different_length() {
+    let embedding: Entry = LayerConfig::Embedding { tokens: 6, features: 4, padding: Some(5) }.into();
+    let mean: Entry = LayerConfig::GlobalAveragePool.into();
+    let attention = |causal| -> Entry { LayerConfig::MultiHeadAttention { heads: 2, causal }.into() };
+    for reader in [
+        vec![LayerConfig::PositionEmbedding.into(), attention(false), dense(5), tanh(), mean.clone()],
+        vec![attention(true), LayerConfig::LayerNorm { affine: true }.into(), mean.clone()],
+        vec![LayerConfig::Gru { features: 5, sequence: true }.into(), mean.clone()],
+        vec![dense(3), LayerConfig::Gru { features: 18, sequence: false }.into()],
+        vec![LayerConfig::Lstm { features: 5, sequence: true }.into(), mean.clone()],
+        vec![dense(3), LayerConfig::Lstm { features: 18, sequence: false }.into()],
+        vec![conv1d(5, 3, 1, 1), tanh(), conv1d(3, 4, 2, 0), mean.clone()],
+        vec![max_pool(3, 2), conv1d(18, 2, 1, 1), mean],
+        vec![conv1d(5, 3, 1, 0), max_pool(7, 7), flatten()],
+        vec![average_pool(4, 2, 1), average_pool(4, 1, 0), flatten()],
+    ] {
+        let layers = [embedding.clone()].into_iter().chain(reader).chain([dense(3)]).collect();
+        check(&Setting::layers(Shape::Vector(9), layers, 7).with_inputs(filled_up));
+    }
 }
 
 #[test]

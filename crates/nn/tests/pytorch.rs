@@ -10,6 +10,7 @@ use muffle_nn::examples::from_channels_first;
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::layer::Tensor;
 use muffle_nn::layers::activation::Activation;
+use muffle_nn::layers::window::Extent;
 use muffle_nn::running_statistics::update_statistics;
 use muffle_nn::{Batch, Engine, Examples, Loss, ModelDescription, Network, Options, Purpose, Shape, Target};
 use safetensors::SafeTensors;
@@ -328,6 +329,63 @@ fn check_gradients(
     outcome.loss
 }
 
+/// What reads the texts of a case between an embedding and a dense layer.
+fn readers(kind: &str, features: usize) -> Option<Vec<Entry>> {
+    let conv = |kernel: usize, stride: usize, padding: usize| LayerConfig::Conv1d {
+        channels: features,
+        kernel,
+        stride,
+        padding,
+        bias: true,
+    };
+    let (window, stride) = (Extent::Square(2), Some(Extent::Square(1)));
+    Some(match kind {
+        "padded_attention" => vec![
+            Entry::named("attention", LayerConfig::MultiHeadAttention { heads: 2, causal: false }),
+            LayerConfig::GlobalAveragePool.into(),
+        ],
+        "padded_gru" => vec![Entry::named("rnn", LayerConfig::Gru { features, sequence: false })],
+        "padded_lstm" => vec![Entry::named("rnn", LayerConfig::Lstm { features, sequence: false })],
+        "padded_windows" => vec![
+            Entry::named("first", conv(3, 1, 1)),
+            Activation::Tanh.into(),
+            LayerConfig::MaxPool { kernel: window, stride, padding: Extent::Square(0) }.into(),
+            Entry::named("second", conv(2, 2, 0)),
+            LayerConfig::GlobalAveragePool.into(),
+        ],
+        _ => return None,
+    })
+}
+
+#[test]
+fn texts_of_different_length() {
+    let mut count = 0;
+    for case in cases() {
+        let number = |name: &str| case.hyperparameters[name].as_u64().unwrap() as usize;
+        let Some(features) = case.kind.starts_with("padded").then(|| number("features")) else { continue };
+        count += 1;
+        let embedding = LayerConfig::Embedding { tokens: number("tokens"), features, padding: Some(0) };
+        let outputs = number("outputs");
+        let mut layers = vec![Entry::named("embedding", embedding)];
+        layers.extend(readers(&case.kind, features).expect("a kind of reader"));
+        layers.push(Entry::named("linear", LayerConfig::Dense { features: outputs, bias: true }));
+        let network = Arc::new(Network::new(case.shape("input"), &layers).unwrap());
+        let examples = as_regression(&case, outputs);
+        check_gradients(&case, &network, &examples, Loss::MeanSquaredError, 1.0, |name| name.to_string());
+    }
+    assert_eq!(count, 4);
+}
+
+/// A squared error whose gradient at the output is the upstream gradient of a case.
+fn as_regression(case: &Case, outputs: usize) -> Regression {
+    let targets = case
+        .values("output")
+        .into_iter()
+        .zip(case.values("upstream"))
+        .map(|(output, upstream)| output - upstream * outputs as f32 / 2.0);
+    Regression::new(case.values("input"), targets.collect(), case.sizes("input")[0])
+}
+
 #[test]
 fn embeddings_with_a_layer_behind() {
     let mut count = 0;
@@ -342,18 +400,12 @@ fn embeddings_with_a_layer_behind() {
         let (tokens, features, outputs) = (number("tokens"), number("features"), number("outputs"));
         let dense = LayerConfig::Dense { features: outputs, bias: true };
         let layers = [
-            Entry::named("embedding", LayerConfig::Embedding { tokens, features }),
+            Entry::named("embedding", LayerConfig::Embedding { tokens, features, padding: None }),
             between.into(),
             Entry::named("linear", dense),
         ];
         let network = Arc::new(Network::new(case.shape("input"), &layers).unwrap());
-        // A squared error whose gradient at the output is the upstream gradient of the case.
-        let targets = case
-            .values("output")
-            .into_iter()
-            .zip(case.values("upstream"))
-            .map(|(output, upstream)| output - upstream * outputs as f32 / 2.0);
-        let examples = Regression::new(case.values("input"), targets.collect(), case.sizes("input")[0]);
+        let examples = as_regression(&case, outputs);
         let loss = Loss::MeanSquaredError;
         check_gradients(&case, &network, &examples, loss, 1.0, |name| name.to_string());
     }

@@ -203,7 +203,7 @@ fn masks_of_views_belong_to_the_record() {
 #[test]
 fn tokens_through_a_recurrent_layer() {
     let layers = vec![
-        LayerConfig::Embedding { tokens: 9, features: 6 }.into(),
+        LayerConfig::Embedding { tokens: 9, features: 6, padding: None }.into(),
         LayerConfig::LayerNorm { affine: true }.into(),
         LayerConfig::Lstm { features: 7, sequence: false }.into(),
         dense(3),

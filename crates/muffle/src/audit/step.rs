@@ -108,6 +108,7 @@ impl Case {
             records: BATCH_SIZE as usize,
             visibility: Visibility::Public,
             split_by_hash: false,
+            texts: None,
         };
         let plan = Plan::new(recipe.with(&changes)?, &data)?;
         if epochs {

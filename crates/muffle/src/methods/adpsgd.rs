@@ -144,6 +144,7 @@ mod tests {
             records: 1000,
             visibility: Visibility::Public,
             split_by_hash: false,
+            texts: None,
         };
         Plan::new(Recipe::parse("test", text, &settings).unwrap(), &data)
     }

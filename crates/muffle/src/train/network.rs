@@ -1,6 +1,6 @@
 //! The network a recipe asks for, and whether it fits the data.
 
-use super::plan::TargetShape;
+use super::plan::{TargetShape, Texts};
 use super::recipe::ModelChoice;
 use crate::error::{Error, Result};
 use muffle_nn::shape::Shape;
@@ -24,6 +24,24 @@ pub fn describe(model: &ModelChoice, input: Shape) -> Result<ModelDescription> {
             });
             Ok(ModelDescription::from_toml(&table.to_string())?)
         }
+    }
+}
+
+/// Refuses a network that does not know all tokens of the records, or takes another one for what fills them up.
+pub fn check_texts(network: &Network, texts: Texts) -> Result<()> {
+    let Some(known) = network.tokens() else { return Ok(()) };
+    if let Some(vocabulary) = texts.vocabulary.filter(|vocabulary| *vocabulary as usize > known) {
+        return Err(Error::Plan(format!(
+            "the model knows {known} tokens, the texts have {vocabulary}; give its embedding `tokens = {vocabulary}`"
+        )));
+    }
+    match network.padding() {
+        Some(padding) if padding != texts.padding as usize => Err(Error::Plan(format!(
+            "the model takes token {padding} for what fills up short texts, the data fill them up with {}; give its embedding \
+             `padding = {0}`",
+            texts.padding
+        ))),
+        _ => Ok(()),
     }
 }
 

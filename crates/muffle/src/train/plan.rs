@@ -5,7 +5,7 @@ mod looked_at;
 mod numbers;
 mod trained_on;
 
-use super::network::{check_shapes, describe};
+use super::network::{check_shapes, check_texts, describe};
 use super::origin::{Origin, Started};
 use super::pricing::{CLASS_SHARES, METHOD, Pricing};
 use super::recipe::Recipe;
@@ -120,6 +120,26 @@ pub struct DataShape {
     pub visibility: Visibility,
     /// Whether a hash of each record decided which of them are training records.
     pub split_by_hash: bool,
+    /// What is known of the tokens, if records are texts.
+    pub texts: Option<Texts>,
+}
+
+/// What a network has to know of texts: see [`check_texts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texts {
+    /// Number of different tokens, that which fills up included.
+    pub vocabulary: Option<u32>,
+    /// The token that fills up short texts.
+    pub padding: u32,
+}
+
+impl Texts {
+    /// Of a data set whose records are one column of text.
+    fn of(dataset: &Dataset) -> Option<Texts> {
+        let [column] = dataset.columns() else { return None };
+        let tokens = column.tokens.as_ref()?;
+        Some(Texts { vocabulary: tokens.vocabulary(), padding: tokens.padding() })
+    }
 }
 
 impl DataShape {
@@ -131,6 +151,7 @@ impl DataShape {
             records: dataset.train().split().len(),
             visibility: dataset.visibility(),
             split_by_hash: dataset.is_split_by_hash(),
+            texts: Texts::of(dataset),
         }
     }
 }
@@ -156,6 +177,7 @@ impl Plan {
         let (training, network) = (&recipe.training, Arc::new(network));
         let loss = data.targets.loss(training.loss)?;
         check_shapes(&network, input, data.targets)?;
+        data.texts.map_or(Ok(()), |texts| check_texts(&network, texts))?;
         let method = find_method(&recipe)?;
         check_classes(&recipe, method, data.targets)?;
         if let Some(choice) = &training.audit {

@@ -22,6 +22,7 @@ fn methods_refuse_what_they_have_no_bound_for() {
             records: 100,
             visibility: Visibility::Public,
             split_by_hash: false,
+            texts: None,
         };
         let plan = Recipe::parse(method, &text, &settings).and_then(|recipe| Plan::new(recipe, &data));
         plan.err().map(|error| error.to_string()).unwrap_or_default()

@@ -145,6 +145,7 @@ pub const DATA: DataShape = DataShape {
     records: 4000,
     visibility: Visibility::Public,
     split_by_hash: false,
+    texts: None,
 };
 
 pub const NOBODY: Records = Records { inputs: Vec::new() };

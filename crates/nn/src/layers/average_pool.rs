@@ -1,5 +1,6 @@
 //! The mean under a sliding window.
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::instructions::vectorised;
 use crate::layer::RelevanceRule;
@@ -12,13 +13,14 @@ use crate::shape::Shape;
 /// (`count_include_pad`).
 pub struct AveragePool {
     window: Window,
+    ends: Ends,
 }
 
 impl AveragePool {
     /// A pool over images or sequences.
     pub fn new(context: &Context, kernel: Extent, stride: Extent, padding: Extent) -> Result<AveragePool> {
         let window = Window::new(context, kernel, stride, padding)?;
-        Ok(AveragePool { window })
+        Ok(AveragePool { window, ends: context.ends.clone() })
     }
 }
 
@@ -31,15 +33,30 @@ impl Layer for AveragePool {
         self.window.output(self.window.channels)
     }
 
-    fn forward(&self, Forward { input, output, .. }: Forward) {
-        forward(&self.window, input, output);
+    fn forward(&self, Forward { pass, input, output, .. }: Forward) {
+        let outputs = output.chunks_exact_mut(self.window.output_len());
+        for (example, (input, output)) in input.chunks_exact(self.window.input_len()).zip(outputs).enumerate()
+        {
+            let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
+            let (seen, behind) = output.split_at_mut(window.output_len());
+            forward(&window, input, seen);
+            behind.fill(0.0);
+        }
     }
 
-    fn backward(&self, Backward { upstream, downstream, .. }: Backward) {
-        if let Some(downstream) = downstream {
-            downstream.fill(0.0);
-            backward(&self.window, upstream, downstream);
+    fn backward(&self, Backward { pass, upstream, downstream, .. }: Backward) {
+        let Some(downstream) = downstream else { return };
+        downstream.fill(0.0);
+        let upstreams = upstream.chunks_exact(self.window.output_len());
+        let examples = upstreams.zip(downstream.chunks_exact_mut(self.window.input_len()));
+        for (example, (upstream, downstream)) in examples.enumerate() {
+            let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
+            backward(&window, &upstream[..window.output_len()], downstream);
         }
+    }
+
+    fn ends(&self, before: &Ends) -> Ends {
+        before.behind(self.window.slide())
     }
 
     fn relevance(&self) -> Option<RelevanceRule> {
@@ -48,39 +65,32 @@ impl Layer for AveragePool {
 }
 
 vectorised! {
+    /// One example.
     fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
         let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
-        let examples =
-            input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(window.positions() * channels));
-        for (input, output) in examples {
-            for (position, mean) in output.chunks_exact_mut(channels).enumerate() {
-                mean.fill(0.0);
-                for y in window.rows(position / window.output_width) {
-                    for x in window.columns(position % window.output_width) {
-                        let pixel = &input[(y * window.width + x) * channels..][..channels];
-                        for (mean, value) in mean.iter_mut().zip(pixel) {
-                            *mean += value;
-                        }
+        for (position, mean) in output.chunks_exact_mut(channels).enumerate() {
+            mean.fill(0.0);
+            for y in window.rows(position / window.output_width) {
+                for x in window.columns(position % window.output_width) {
+                    let pixel = &input[(y * window.width + x) * channels..][..channels];
+                    for (mean, value) in mean.iter_mut().zip(pixel) {
+                        *mean += value;
                     }
                 }
-                mean.iter_mut().for_each(|mean| *mean *= share);
             }
+            mean.iter_mut().for_each(|mean| *mean *= share);
         }
     }
 
+    /// One example.
     fn backward(window: &Window, upstream: &[f32], downstream: &mut [f32]) {
         let (channels, share) = (window.channels, 1.0 / window.taps() as f32);
-        let examples = upstream
-            .chunks_exact(window.positions() * channels)
-            .zip(downstream.chunks_exact_mut(window.input_len()));
-        for (upstream, downstream) in examples {
-            for (position, gradient) in upstream.chunks_exact(channels).enumerate() {
-                for y in window.rows(position / window.output_width) {
-                    for x in window.columns(position % window.output_width) {
-                        let pixel = &mut downstream[(y * window.width + x) * channels..][..channels];
-                        for (value, gradient) in pixel.iter_mut().zip(gradient) {
-                            *value += share * gradient;
-                        }
+        for (position, gradient) in upstream.chunks_exact(channels).enumerate() {
+            for y in window.rows(position / window.output_width) {
+                for x in window.columns(position % window.output_width) {
+                    let pixel = &mut downstream[(y * window.width + x) * channels..][..channels];
+                    for (value, gradient) in pixel.iter_mut().zip(gradient) {
+                        *value += share * gradient;
                     }
                 }
             }

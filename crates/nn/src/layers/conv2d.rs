@@ -1,5 +1,6 @@
 //! Convolution over images and sequences, by [gather products](crate::kernel::gather): no patches are copied.
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::squared_norm;
 use crate::kernel::gather::{
@@ -336,6 +337,10 @@ impl Layer for Conv2d {
         if self.filters.bias {
             pixel_bias::accumulate(upstream, self.filters.output_len(), factors, bias, memory.scratch);
         }
+    }
+
+    fn ends(&self, before: &Ends) -> Ends {
+        before.behind(self.filters.window.slide())
     }
 
     fn summation(&self) -> Summation {

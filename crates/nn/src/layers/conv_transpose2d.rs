@@ -1,5 +1,6 @@
 //! Transposed convolution: the backward pass of a convolution, used forwards.
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::add;
 use crate::layer::RelevanceRule;
@@ -63,7 +64,8 @@ impl ConvTranspose2d {
             return context.refuse("its padding leaves no output");
         };
         let shape = Shape::image(channels, output_height, output_width);
-        let behind = Context { name: context.name.clone(), kind: context.kind, input: shape };
+        let behind =
+            Context { name: context.name.clone(), kind: context.kind, input: shape, ends: Ends::default() };
         let window = Window::new(&behind, stretch.kernel, stretch.stride, stretch.padding)?;
         Ok(ConvTranspose2d {
             convolution: Conv2d::new(&behind, inputs, window, 1, false)?,

@@ -1,5 +1,6 @@
 //! Two dense layers over time that are the trainable part of another layer.
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::layer::{
     Around, Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Summation, Tensor, Values, Weights,
@@ -22,7 +23,8 @@ impl DensePair {
     pub fn new(context: &Context, steps: usize, sizes: [(usize, usize); 2]) -> Result<DensePair> {
         let layer = |(features, outputs): (usize, usize)| {
             let input = Shape::Sequence { steps, features };
-            let context = Context { name: context.name.clone(), kind: context.kind, input };
+            let context =
+                Context { name: context.name.clone(), kind: context.kind, input, ends: Ends::default() };
             Dense::new(&context, outputs, true)
         };
         let [first, second] = sizes;

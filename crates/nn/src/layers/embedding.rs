@@ -1,5 +1,6 @@
 //! Embedding: every token becomes a trainable feature vector.
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
 use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Summation, Tensor};
@@ -8,26 +9,41 @@ use crate::shape::Shape;
 
 /// A table with one row for each token; the input holds token numbers.
 ///
-/// A number that is no token gives a row of NaN, so that the example is left out and reported at this layer.
+/// A number that is no token gives a row of NaN, so that the example is left out and reported at this layer. The token that fills up
+/// short texts gives zeros and has no gradient; behind the last other token of a text, no layer sees it.
+///
+/// # Source
+/// PyTorch's `Embedding`, with `padding_idx` as it is there before weights are loaded.
 pub struct Embedding {
     pub(super) length: usize,
     pub(super) tokens: usize,
     pub(super) features: usize,
+    pub(super) padding: Option<usize>,
 }
 
 /// Token numbers up to here are exact in single precision.
 const LARGEST_TABLE: usize = 1 << 24;
 
 impl Embedding {
-    /// A table of `tokens` rows of `features` values.
-    pub fn new(context: &Context, tokens: usize, features: usize) -> Result<Embedding> {
+    /// A table of `tokens` rows of `features` values, of which that of `padding` does not count.
+    pub fn new(
+        context: &Context,
+        tokens: usize,
+        features: usize,
+        padding: Option<usize>,
+    ) -> Result<Embedding> {
         let Shape::Vector(length) = context.input else {
             return context.refuse("it takes a vector of token numbers");
         };
         if tokens == 0 || features == 0 || tokens > LARGEST_TABLE {
             return context.refuse(&format!("it needs 1 to {LARGEST_TABLE} tokens and at least one feature"));
         }
-        Ok(Embedding { length, tokens, features })
+        match padding {
+            Some(padding) if padding >= tokens => {
+                context.refuse(&format!("padding: {padding} is none of its {tokens} tokens"))
+            }
+            _ => Ok(Embedding { length, tokens, features, padding }),
+        }
     }
 
     /// The row of a token; `None` if there is no such token.
@@ -36,7 +52,12 @@ impl Embedding {
         exists.then_some(value as usize)
     }
 
-    /// Calls `each` with every token of one example, once, and with the sum of the gradients at its places.
+    /// Whether a token only fills up.
+    pub(super) fn is_padding(&self, token: f32) -> bool {
+        self.padding.is_some_and(|padding| token == padding as f32)
+    }
+
+    /// Calls `each` with every token of one example that counts, once, and with the sum of the gradients at its places.
     fn for_each_token(
         &self,
         tokens: &[f32],
@@ -45,7 +66,7 @@ impl Embedding {
         mut each: impl FnMut(f32, &[f32]),
     ) {
         for (place, token) in tokens.iter().enumerate() {
-            if tokens[..place].contains(token) {
+            if self.is_padding(*token) || tokens[..place].contains(token) {
                 continue;
             }
             sum.fill(0.0);
@@ -77,6 +98,7 @@ impl Layer for Embedding {
     fn forward(&self, Forward { weights, input, output, .. }: Forward) {
         for (&token, output) in input.iter().zip(output.chunks_exact_mut(self.features)) {
             match self.row(token) {
+                Some(_) if self.is_padding(token) => output.fill(0.0),
                 Some(row) => {
                     output.copy_from_slice(&weights.parameters[row * self.features..][..self.features]);
                 }
@@ -105,6 +127,10 @@ impl Layer for Embedding {
 
     fn tokens(&self) -> Option<usize> {
         Some(self.tokens)
+    }
+
+    fn ends(&self, _before: &Ends) -> Ends {
+        self.padding.map(Ends::of_tokens).unwrap_or_default()
     }
 
     fn summation(&self) -> Summation {

@@ -15,7 +15,6 @@ use crate::shape::Shape;
 /// PyTorch's `EmbeddingBag` with `mode="mean"` and `padding_idx`.
 pub struct EmbeddingBag {
     table: Embedding,
-    padding: Option<usize>,
 }
 
 impl EmbeddingBag {
@@ -26,18 +25,12 @@ impl EmbeddingBag {
         features: usize,
         padding: Option<usize>,
     ) -> Result<EmbeddingBag> {
-        match padding {
-            Some(padding) if padding >= tokens => {
-                context.refuse(&format!("padding: {padding} is none of its {tokens} tokens"))
-            }
-            _ => Ok(EmbeddingBag { table: Embedding::new(context, tokens, features)?, padding }),
-        }
+        Ok(EmbeddingBag { table: Embedding::new(context, tokens, features, padding)? })
     }
 
     /// The tokens of one example that count.
-    fn counted<'a>(&self, tokens: &'a [f32]) -> impl Iterator<Item = f32> + Clone + 'a {
-        let padding = self.padding.map(|padding| padding as f32);
-        tokens.iter().copied().filter(move |&token| Some(token) != padding)
+    fn counted<'a>(&'a self, tokens: &'a [f32]) -> impl Iterator<Item = f32> + Clone + 'a {
+        tokens.iter().copied().filter(|&token| !self.table.is_padding(token))
     }
 
     /// Calls `each` with every token that counts, once, and with its share of the mean.

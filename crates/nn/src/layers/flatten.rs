@@ -1,5 +1,6 @@
 //! Turns an image or a sequence into a vector.
 
+use crate::error::Result;
 use crate::layer::RelevanceRule;
 use crate::layer::{Backward, Forward, Layer};
 use crate::layers::Context;
@@ -12,11 +13,15 @@ pub struct Flatten {
 }
 
 impl Flatten {
-    /// A layer for any shape.
-    pub fn new(context: &Context) -> Flatten {
+    /// A layer for any shape but sequences of which some steps only fill up.
+    pub fn new(context: &Context) -> Result<Flatten> {
         match context.input {
-            Shape::Image { height, width, channels } => Flatten { pixels: height * width, channels },
-            other => Flatten { pixels: 1, channels: other.len() },
+            Shape::Sequence { steps: 2.., .. } if context.ends.are_known() => context.refuse(
+                "it would pass on what fills up short texts; put a `global-average-pool` or a recurrent layer before it, or \
+                 leave out `padding` of the embedding",
+            ),
+            Shape::Image { height, width, channels } => Ok(Flatten { pixels: height * width, channels }),
+            other => Ok(Flatten { pixels: 1, channels: other.len() }),
         }
     }
 }

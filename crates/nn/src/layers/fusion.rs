@@ -161,11 +161,17 @@ mod tests {
     use crate::layer::{Memory, Purpose, Values, Weights};
     use crate::loss::Loss;
 
-    const PASS: Pass = Pass { batch: 1, purpose: Purpose::Plain, seed: 0, first_example: 0, keys: &[] };
+    const PASS: Pass =
+        Pass { batch: 1, purpose: Purpose::Plain, seed: 0, first_example: 0, keys: &[], tokens: &[] };
     const NOTHING: Weights = Weights { parameters: &[], prepared: &[] };
 
     fn layer(features: usize, separate: bool) -> Result<Fusion> {
-        let context = Context { name: "fusion".to_string(), kind: "fusion", input: Shape::Vector(features) };
+        let context = Context {
+            name: "fusion".to_string(),
+            kind: "fusion",
+            input: Shape::Vector(features),
+            ends: Default::default(),
+        };
         Fusion::new(&context, separate)
     }
 

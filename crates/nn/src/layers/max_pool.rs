@@ -1,5 +1,6 @@
 //! The largest value under a sliding window.
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::instructions::vectorised;
 use crate::layer::RelevanceRule;
@@ -13,6 +14,7 @@ use crate::shape::Shape;
 /// Of several equal maxima the first in reading order takes the gradient, as in PyTorch.
 pub struct MaxPool {
     window: Window,
+    ends: Ends,
 }
 
 impl MaxPool {
@@ -22,7 +24,7 @@ impl MaxPool {
         if 2 * window.padding.0 > window.kernel_height || 2 * window.padding.1 > window.kernel_width {
             return context.refuse("padding must be at most half the kernel, or some windows would be empty");
         }
-        Ok(MaxPool { window })
+        Ok(MaxPool { window, ends: context.ends.clone() })
     }
 }
 
@@ -39,15 +41,33 @@ impl Layer for MaxPool {
         true
     }
 
-    fn forward(&self, Forward { input, output, .. }: Forward) {
-        forward(&self.window, input, output);
+    fn forward(&self, Forward { pass, input, output, .. }: Forward) {
+        let outputs = output.chunks_exact_mut(self.window.output_len());
+        for (example, (input, output)) in input.chunks_exact(self.window.input_len()).zip(outputs).enumerate()
+        {
+            let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
+            let (seen, behind) = output.split_at_mut(window.output_len());
+            forward(&window, input, seen);
+            behind.fill(0.0);
+        }
     }
 
-    fn backward(&self, Backward { values, upstream, downstream, .. }: Backward) {
-        if let Some(downstream) = downstream {
-            downstream.fill(0.0);
-            backward(&self.window, values, upstream, downstream);
+    fn backward(&self, Backward { pass, values, upstream, downstream, .. }: Backward) {
+        let Some(downstream) = downstream else { return };
+        downstream.fill(0.0);
+        let (input_len, output_len) = (self.window.input_len(), self.window.output_len());
+        for (example, downstream) in downstream.chunks_exact_mut(input_len).enumerate() {
+            let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
+            let values = Values {
+                input: &values.input[example * input_len..][..input_len],
+                output: &values.output[example * output_len..][..output_len],
+            };
+            backward(&window, values, &upstream[example * output_len..][..output_len], downstream);
         }
+    }
+
+    fn ends(&self, before: &Ends) -> Ends {
+        before.behind(self.window.slide())
     }
 
     fn relevance(&self) -> Option<RelevanceRule> {
@@ -59,39 +79,37 @@ impl Layer for MaxPool {
 const LANES: usize = 16;
 
 vectorised! {
+    /// One example.
     fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
         let channels = window.channels;
-        let output_len = window.positions() * channels;
-        for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
-            for row in 0..window.output_height {
-                let rows = window.rows(row);
-                for column in 0..window.output_width {
-                    let columns = window.columns(column);
-                    let output = &mut output[(row * window.output_width + column) * channels..][..channels];
-                    let (blocks, rest) = output.as_chunks_mut::<LANES>();
-                    let rest_begin = blocks.len() * LANES;
-                    for (block, output) in blocks.iter_mut().enumerate() {
-                        let mut largest = [f32::NEG_INFINITY; LANES];
-                        for y in rows.clone() {
-                            for x in columns.clone() {
-                                let pixel = (y * window.width + x) * channels + block * LANES;
-                                let Some(values) = input[pixel..].first_chunk::<LANES>() else {
-                                    return;
-                                };
-                                for (largest, &value) in largest.iter_mut().zip(values) {
-                                    *largest = larger(*largest, value);
-                                }
-                            }
-                        }
-                        *output = largest;
-                    }
-                    rest.fill(f32::NEG_INFINITY);
+        for row in 0..window.output_height {
+            let rows = window.rows(row);
+            for column in 0..window.output_width {
+                let columns = window.columns(column);
+                let output = &mut output[(row * window.output_width + column) * channels..][..channels];
+                let (blocks, rest) = output.as_chunks_mut::<LANES>();
+                let rest_begin = blocks.len() * LANES;
+                for (block, output) in blocks.iter_mut().enumerate() {
+                    let mut largest = [f32::NEG_INFINITY; LANES];
                     for y in rows.clone() {
                         for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + rest_begin;
-                            for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
+                            let pixel = (y * window.width + x) * channels + block * LANES;
+                            let Some(values) = input[pixel..].first_chunk::<LANES>() else {
+                                return;
+                            };
+                            for (largest, &value) in largest.iter_mut().zip(values) {
                                 *largest = larger(*largest, value);
                             }
+                        }
+                    }
+                    *output = largest;
+                }
+                rest.fill(f32::NEG_INFINITY);
+                for y in rows.clone() {
+                    for x in columns.clone() {
+                        let pixel = (y * window.width + x) * channels + rest_begin;
+                        for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
+                            *largest = larger(*largest, value);
                         }
                     }
                 }
@@ -107,46 +125,43 @@ fn larger(largest: f32, value: f32) -> f32 {
 }
 
 vectorised! {
+    /// One example.
     fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
+        let Values { input, output } = values;
         let channels = window.channels;
-        let output_len = window.positions() * channels;
-        let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
-        let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
-        for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
-            for row in 0..window.output_height {
-                let rows = window.rows(row);
-                for column in 0..window.output_width {
-                    let columns = window.columns(column);
-                    let at = (row * window.output_width + column) * channels;
-                    let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
-                    let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
-                    let rest_begin = maxima.len() * LANES;
-                    for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
-                        let mut open = *open;
-                        for y in rows.clone() {
-                            for x in columns.clone() {
-                                let pixel = (y * window.width + x) * channels + block * LANES;
-                                let Some(input) = input[pixel..].first_chunk::<LANES>() else {
-                                    return;
-                                };
-                                let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
-                                    return;
-                                };
-                                give(input, largest, &mut open, downstream);
-                            }
-                        }
-                    }
-                    if maxima_rest.is_empty() {
-                        continue;
-                    }
-                    let mut open = [0.0; LANES];
-                    let open = &mut open[..opens_rest.len()];
-                    open.copy_from_slice(opens_rest);
+        for row in 0..window.output_height {
+            let rows = window.rows(row);
+            for column in 0..window.output_width {
+                let columns = window.columns(column);
+                let at = (row * window.output_width + column) * channels;
+                let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
+                let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
+                let rest_begin = maxima.len() * LANES;
+                for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
+                    let mut open = *open;
                     for y in rows.clone() {
                         for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + rest_begin;
-                            give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
+                            let pixel = (y * window.width + x) * channels + block * LANES;
+                            let Some(input) = input[pixel..].first_chunk::<LANES>() else {
+                                return;
+                            };
+                            let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
+                                return;
+                            };
+                            give(input, largest, &mut open, downstream);
                         }
+                    }
+                }
+                if maxima_rest.is_empty() {
+                    continue;
+                }
+                let mut open = [0.0; LANES];
+                let open = &mut open[..opens_rest.len()];
+                open.copy_from_slice(opens_rest);
+                for y in rows.clone() {
+                    for x in columns.clone() {
+                        let pixel = (y * window.width + x) * channels + rest_begin;
+                        give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
                     }
                 }
             }

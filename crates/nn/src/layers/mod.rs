@@ -4,6 +4,7 @@ pub mod activation;
 mod affine;
 pub mod average_pool;
 pub mod batch_norm;
+pub(crate) mod blank;
 pub mod conv2d;
 mod conv2d_tables;
 pub mod conv_transpose2d;
@@ -36,6 +37,7 @@ pub mod window;
 pub mod winograd_conv2d;
 pub(crate) mod written_out;
 
+use crate::ends::Ends;
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 
@@ -47,6 +49,8 @@ pub struct Context {
     pub kind: &'static str,
     /// Shape of an input example.
     pub input: Shape,
+    /// Where short texts end in it.
+    pub ends: Ends,
 }
 
 impl Context {

@@ -21,6 +21,10 @@ pub struct Reshape {
 impl Reshape {
     /// To a shape of one, two or three sizes, images as `[channels, height, width]`.
     pub fn new(context: &Context, sizes: &[usize]) -> Result<Reshape> {
+        if context.ends.are_known() {
+            return context
+                .refuse("it would lose where short texts end; leave out `padding` of the embedding");
+        }
         let Some(shape) = Shape::from_sizes(sizes) else {
             return context.refuse("it makes shapes of one, two or three sizes");
         };

@@ -1,5 +1,6 @@
 //! Windows that slide over an image or a sequence: where they fit, and the arithmetic they share.
 
+use crate::ends::Slide;
 use crate::error::Result;
 use crate::layers::Context;
 use crate::limits;
@@ -113,6 +114,17 @@ impl Window {
         Shape::image(channels, self.output_height, self.output_width)
     }
 
+    /// The window over the steps of a sequence.
+    pub fn slide(&self) -> Slide {
+        Slide { kernel: self.kernel_width, stride: self.stride.1, padding: self.padding.1 }
+    }
+
+    /// The window over the first `steps` steps of a sequence, or over an image of so many columns.
+    pub fn until(&self, steps: usize) -> Window {
+        let slide = self.slide().cut(steps);
+        Window { width: steps, kernel_width: slide.kernel, output_width: slide.positions(steps), ..*self }
+    }
+
     /// Number of window positions.
     pub fn positions(&self) -> usize {
         self.output_height * self.output_width
@@ -126,6 +138,11 @@ impl Window {
     /// Values of one input example.
     pub fn input_len(&self) -> usize {
         self.height * self.width * self.channels
+    }
+
+    /// Values of one output example with as many channels.
+    pub fn output_len(&self) -> usize {
+        self.positions() * self.channels
     }
 
     /// Rows of the window at output row `row` that lie on the image, and the image row of the first.

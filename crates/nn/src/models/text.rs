@@ -15,7 +15,7 @@ fn text(layers: Vec<Entry>) -> ModelDescription {
 }
 
 fn embedding() -> Entry {
-    Entry::named("embedding", LayerConfig::Embedding { tokens: TOKENS, features: FEATURES })
+    Entry::named("embedding", LayerConfig::Embedding { tokens: TOKENS, features: FEATURES, padding: Some(0) })
 }
 
 /// The mean of the tokens' features, and a dense layer: the order of words does not count.

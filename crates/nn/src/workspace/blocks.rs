@@ -92,6 +92,8 @@ fn block<'a>(pass: &Pass<'a>, examples: &Range<usize>) -> Pass<'a> {
         batch: examples.len(),
         first_example: pass.first_example + examples.start,
         keys: &pass.keys[examples.clone()],
+        // Counted for all or for none.
+        tokens: pass.tokens.get(examples.clone()).unwrap_or_default(),
         ..*pass
     }
 }

@@ -8,6 +8,7 @@ const DATA: DataShape = DataShape {
     records: 1000,
     visibility: Visibility::Public,
     split_by_hash: false,
+    texts: None,
 };
 
 fn plan_on(data: &DataShape, settings: &[&str]) -> Result<Plan> {
@@ -143,4 +144,20 @@ fn numbers_that_no_step_could_use_are_refused() {
     recipe.run.epsilon = Some(f64::NAN);
     let message = Recipe::new(recipe.run, recipe.training).err().unwrap().to_string();
     assert!(message.contains("epsilon = NaN"), "{message}");
+}
+
+#[test]
+fn a_network_reads_the_tokens_of_the_data() {
+    let data = |vocabulary: u32, padding: u32| DataShape {
+        input: Shape::Vector(9),
+        texts: Some(Texts { vocabulary: Some(vocabulary), padding }),
+        ..DATA
+    };
+    let model = r#"model={layers=[{type="embedding",tokens=257,features=3,padding=256},{type="gru",features=4},{type="dense",features=2}]}"#;
+    let error = |data: DataShape| {
+        plan_on(&data, &["epsilon=2", "epochs=10", model]).err().map(|error| error.to_string())
+    };
+    assert_eq!(error(data(257, 256)), None);
+    assert!(error(data(300, 256)).unwrap().contains("`tokens = 300`"));
+    assert!(error(data(257, 0)).unwrap().contains("`padding = 0`"));
 }

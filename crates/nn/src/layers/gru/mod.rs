@@ -2,6 +2,7 @@
 
 mod cell;
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::add;
 use crate::kernel::gather::{Rows, pack, panels_len};
@@ -25,6 +26,7 @@ pub struct Gru {
     inputs: usize,
     units: usize,
     sequence: bool,
+    ends: Ends,
     /// From the inputs, and from the hidden state.
     dense: DensePair,
 }
@@ -60,7 +62,7 @@ impl Gru {
             return context.refuse("it needs at least one hidden unit");
         }
         let dense = DensePair::new(context, steps, [(inputs, 3 * features), (features, 3 * features)])?;
-        Ok(Gru { steps, inputs, units: features, sequence, dense })
+        Ok(Gru { steps, inputs, units: features, sequence, ends: context.ends.clone(), dense })
     }
 
     fn split<'a>(&self, batch: usize, tape: &'a mut [f32]) -> Areas<'a> {
@@ -76,11 +78,11 @@ impl Gru {
         [panels_len(self.units, 3 * self.units), panels_len(3 * self.units, self.units)]
     }
 
-    /// Place of a step among those passed on, in values.
-    fn output_place(&self, step: usize) -> Option<usize> {
+    /// Place of an example's step among those passed on, in values. Steps behind the end come later and move none that counts.
+    fn output_place(&self, pass: &Pass, example: usize, step: usize) -> Option<usize> {
         match self.sequence {
             true => Some(step * self.units),
-            false => (step + 1 == self.steps).then_some(0),
+            false => (step + 1 == self.ends.of(pass.tokens, example, self.steps)).then_some(0),
         }
     }
 }
@@ -159,7 +161,7 @@ impl Layer for Gru {
                 areas.before[row * units..][..units].copy_from_slice(hidden);
                 areas.from_hidden[row * gates..][..gates].copy_from_slice(sums);
                 cell::forward(&mut areas.from_input[row * gates..][..gates], sums, hidden);
-                if let Some(place) = self.output_place(step) {
+                if let Some(place) = self.output_place(pass, example, step) {
                     let output = &mut output[example * self.output().len()..];
                     output[place..][..units].copy_from_slice(hidden);
                 }
@@ -181,7 +183,7 @@ impl Layer for Gru {
         for step in (0..self.steps).rev() {
             let states = hidden_gradient.chunks_exact_mut(units).zip(sums.chunks_exact_mut(gates));
             for (example, (hidden_gradient, sums)) in states.enumerate() {
-                if let Some(place) = self.output_place(step) {
+                if let Some(place) = self.output_place(pass, example, step) {
                     let upstream = &upstream[example * self.output().len()..];
                     add(hidden_gradient, &upstream[place..][..units]);
                 }

@@ -6,6 +6,7 @@ mod layout;
 mod norms;
 mod prepared;
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, squared_norm};
 use crate::kernel::panel::{COLUMNS, Left, Output, products};
@@ -26,6 +27,7 @@ use norms::{Vectors, gram_norms};
 pub struct Lstm {
     sizes: Sizes,
     sequence: bool,
+    ends: Ends,
 }
 
 impl Lstm {
@@ -37,7 +39,7 @@ impl Lstm {
         if features == 0 {
             return context.refuse("it needs at least one hidden unit");
         }
-        Ok(Lstm { sizes: Sizes { steps, inputs, units: features }, sequence })
+        Ok(Lstm { sizes: Sizes { steps, inputs, units: features }, sequence, ends: context.ends.clone() })
     }
 
     /// Steps whose hidden state is passed on, and the place of a step among them.
@@ -45,11 +47,11 @@ impl Lstm {
         if self.sequence { self.sizes.steps } else { 1 }
     }
 
-    /// Place of a step among those passed on.
-    fn output_place(&self, step: usize) -> Option<usize> {
+    /// Place of an example's step among those passed on. Steps behind the end come later and move none that counts.
+    fn output_place(&self, pass: &Pass, example: usize, step: usize) -> Option<usize> {
         match self.sequence {
             true => Some(step),
-            false => (step + 1 == self.sizes.steps).then_some(0),
+            false => (step + 1 == self.ends.of(pass.tokens, example, self.sizes.steps)).then_some(0),
         }
     }
 }
@@ -145,9 +147,9 @@ impl Layer for Lstm {
                 let hidden = Strided { values: &mut next_rows[group * COLUMNS..], stride: row };
                 cell::forward(gates, before, kept, hidden);
             }
-            if let Some(place) = self.output_place(step) {
-                let outputs = output.chunks_exact_mut(self.output_steps() * units);
-                for (output, row) in outputs.zip(next_rows.chunks_exact(row)) {
+            let outputs = output.chunks_exact_mut(self.output_steps() * units);
+            for (example, (output, row)) in outputs.zip(next_rows.chunks_exact(row)).enumerate() {
+                if let Some(place) = self.output_place(pass, example, step) {
                     output[place * units..][..units].copy_from_slice(&row[..units]);
                 }
             }
@@ -168,9 +170,9 @@ impl Layer for Lstm {
         hidden_gradient.fill(0.0);
         tape.sums.fill(0.0);
         for step in (0..steps).rev() {
-            if let Some(place) = self.output_place(step) {
-                let width = self.output_steps() * units;
-                for (example, upstream) in upstream.chunks_exact(width).enumerate() {
+            let width = self.output_steps() * units;
+            for (example, upstream) in upstream.chunks_exact(width).enumerate() {
+                if let Some(place) = self.output_place(pass, example, step) {
                     for group in 0..groups {
                         let range = self.sizes.units_of(group);
                         let target =

@@ -53,7 +53,7 @@ impl Head {
     pub fn backward(&self, rows: &mut [f32], looks: &[f32], seen_gradient: &[f32], scratch: &mut [f32]) {
         let (steps, width, stride) = (self.steps, self.width, 3 * self.features);
         let (scores, copies) = scratch.split_at_mut(steps * steps);
-        for (step, row) in rows.chunks(stride).enumerate() {
+        for (step, row) in rows.chunks(stride).take(steps).enumerate() {
             for part in 0..3 {
                 let copy = &mut copies[(part * steps + step) * width..][..width];
                 copy.copy_from_slice(&row[part * self.features..][..width]);

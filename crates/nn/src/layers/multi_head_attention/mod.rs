@@ -2,6 +2,7 @@
 
 mod head;
 
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::layer::{
     Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Summation, Tensor,
@@ -21,6 +22,8 @@ use head::Head;
 pub struct MultiHeadAttention {
     head: Head,
     heads: usize,
+    /// A head has as many steps as are real; those behind look at nothing.
+    ends: Ends,
     /// To queries, keys and values, and behind the heads.
     dense: DensePair,
 }
@@ -57,6 +60,7 @@ impl MultiHeadAttention {
         Ok(MultiHeadAttention {
             head: Head { steps, width: features / heads, features, causal },
             heads,
+            ends: context.ends.clone(),
             dense: DensePair::new(context, steps, [(features, 3 * features), (features, features)])?,
         })
     }
@@ -65,6 +69,11 @@ impl MultiHeadAttention {
     fn lens(&self) -> [usize; 3] {
         let Head { steps, features, .. } = self.head;
         [3 * steps * features, self.heads * steps * steps, steps * features]
+    }
+
+    /// The heads of an example.
+    fn head_of(&self, pass: &Pass, example: usize) -> Head {
+        Head { steps: self.ends.of(pass.tokens, example, self.head.steps), ..self.head }
     }
 
     fn split<'a>(&self, batch: usize, tape: &'a mut [f32]) -> Areas<'a> {
@@ -121,10 +130,12 @@ impl Layer for MultiHeadAttention {
             let rows = &areas.rows[example * rows..][..rows];
             let seen = &mut areas.seen[example * seen..][..seen];
             let looks = areas.looks[example * looks..][..looks].chunks_exact_mut(looks / self.heads);
+            let one = self.head_of(pass, example);
             for (head, looks) in looks.enumerate() {
-                let first = head * self.head.width;
-                self.head.forward(&rows[first..], looks, &mut seen[first..]);
+                let first = head * one.width;
+                one.forward(&rows[first..], &mut looks[..one.steps * one.steps], &mut seen[first..]);
             }
+            seen[one.steps * one.features..].fill(0.0);
         }
         dense_pair::forward(&self.dense.second, behind, pass, areas.seen, output);
     }
@@ -141,9 +152,12 @@ impl Layer for MultiHeadAttention {
             let rows = &mut areas.rows[example * rows..][..rows];
             let seen_gradient = &seen_gradient[example * seen..][..seen];
             let looks = areas.looks[example * looks..][..looks].chunks_exact(looks / self.heads);
+            let one = self.head_of(pass, example);
+            rows[one.steps * 3 * one.features..].fill(0.0);
             for (head, looks) in looks.enumerate() {
-                let first = head * self.head.width;
-                self.head.backward(&mut rows[first..], looks, &seen_gradient[first..], scratch);
+                let first = head * one.width;
+                let looks = &looks[..one.steps * one.steps];
+                one.backward(&mut rows[first..], looks, &seen_gradient[first..], scratch);
             }
         }
         let sides = Around { input: values.input, upstream: areas.rows };

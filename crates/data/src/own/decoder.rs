@@ -1,5 +1,6 @@
-//! PNG and JPEG files as pictures, within limits that hold before anything is allocated.
+//! PNG, JPEG and TIFF files as pictures, within limits that hold before anything is allocated.
 
+use super::tiff;
 use crate::error::{DataError, Result};
 use crate::limits::{DEFLATE_RATIO, MAXIMUM_SIDE};
 use crate::picture::{Picture, Samples};
@@ -12,7 +13,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// Most memory one image may take while it is decoded.
-const MAXIMUM_DECODED: usize = 1 << 30;
+pub(super) const MAXIMUM_DECODED: usize = 1 << 30;
 
 /// Most pixels that a byte of a JPEG file can stand for: every block of 8 by 8 takes a bit at least, in the first scan of one
 /// component, and odd sampling factors may leave that component every other block.
@@ -29,13 +30,16 @@ pub fn picture(file: &str, bytes: &[u8]) -> Result<Picture> {
         portable
     } else if bytes.starts_with(&[0xff, 0xd8, 0xff]) {
         photograph
+    } else if tiff::is_tiff(bytes) {
+        tiff::picture
     } else {
-        |_: &[u8]| Err("neither PNG nor JPEG by its first bytes".to_string())
+        |_: &[u8]| Err("neither PNG nor JPEG nor TIFF by its first bytes".to_string())
     };
     let decoded =
         catch_unwind(|| decode(bytes)).unwrap_or_else(|_| Err("the decoder gave up on it".to_string()));
     decoded.map_err(|reason| {
-        DataError::malformed(file, "image", reason).remedy("remove the file or save it again as PNG or JPEG")
+        DataError::malformed(file, "image", reason)
+            .remedy("remove the file or save it again as PNG, JPEG or TIFF")
     })
 }
 
@@ -96,7 +100,7 @@ fn photograph(bytes: &[u8]) -> std::result::Result<Picture, String> {
     Ok(Picture { height, width, channels, samples: Samples::Bytes(samples) })
 }
 
-fn check_sides(height: usize, width: usize) -> std::result::Result<(), String> {
+pub(super) fn check_sides(height: usize, width: usize) -> std::result::Result<(), String> {
     if height == 0 || width == 0 || height.max(width) > MAXIMUM_SIDE {
         return Err(format!("{height} by {width} pixels; sides may have 1 to {MAXIMUM_SIDE}"));
     }
@@ -104,11 +108,11 @@ fn check_sides(height: usize, width: usize) -> std::result::Result<(), String> {
 }
 
 /// A header that promises more than the file can hold.
-fn too_short(height: usize, width: usize, bytes: &[u8]) -> String {
+pub(super) fn too_short(height: usize, width: usize, bytes: &[u8]) -> String {
     format!("{height} by {width} pixels are promised, which {} bytes cannot hold", bytes.len())
 }
 
-fn allowed(bytes: Option<usize>) -> std::result::Result<usize, String> {
+pub(super) fn allowed(bytes: Option<usize>) -> std::result::Result<usize, String> {
     bytes
         .filter(|bytes| *bytes <= MAXIMUM_DECODED)
         .ok_or_else(|| format!("decoded it would take more than {MAXIMUM_DECODED} bytes"))

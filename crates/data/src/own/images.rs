@@ -1,4 +1,4 @@
-//! Folders of PNG and JPEG images, one folder for each class.
+//! Folders of PNG, JPEG and TIFF images, one folder for each class.
 //!
 //! Either `FOLDER/train/CLASS/*.png` and `FOLDER/test/CLASS/*.png`, or `FOLDER/CLASS/*.png` divided by a hash of each
 //! image's pixels.
@@ -205,16 +205,16 @@ fn decode(
     Ok((size, files.par_iter().map(one).collect::<Result<Vec<_>>>()?))
 }
 
-/// Decodes a PNG or JPEG file.
+/// Decodes a PNG, JPEG or TIFF file.
 pub(super) fn decode_file(path: &Path) -> Result<Picture> {
-    let known = ["png", "jpg", "jpeg"];
+    let known = ["png", "jpg", "jpeg", "tif", "tiff"];
     let extension =
         path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
     let file = path.display().to_string();
     if !known.contains(&extension.as_str()) {
         return Err(DataError::Description {
             file,
-            reason: "neither a .png nor a .jpg file; move it out of the class folders".to_string(),
+            reason: "neither a .png nor a .jpg nor a .tif file; move it out of the class folders".to_string(),
         });
     }
     decoder::picture(&file, &open::read(path, MAXIMUM_FILE)?)

@@ -19,12 +19,16 @@ mod origin;
 pub mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_pages;
+#[cfg(feature = "parquet")]
+mod parquet_zstd;
 pub mod partition;
 pub mod row;
 pub mod rows;
 mod sample;
 pub mod stream;
 mod table;
+#[cfg(feature = "images")]
+mod tiff;
 
 pub use description::Description;
 pub use draft::Draft;

@@ -13,6 +13,7 @@ pub mod parquet;
 pub mod png;
 pub mod tensors;
 pub mod text;
+pub mod tiff;
 
 use crate::random::Random;
 

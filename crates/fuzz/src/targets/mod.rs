@@ -11,7 +11,7 @@ use crate::target::Target;
 use std::path::Path;
 
 /// Everything a stranger could hand over.
-pub static TARGETS: [&Target; 18] = [
+pub static TARGETS: [&Target; 20] = [
     &runs::RECIPE,
     &models::MODEL,
     &models::WEIGHTS,
@@ -21,8 +21,10 @@ pub static TARGETS: [&Target; 18] = [
     &tables::NPZ_TABLE,
     &tables::CSV,
     &tables::PARQUET,
+    &tables::PARQUET_ZSTD,
     &pictures::PNG,
     &pictures::JPEG,
+    &pictures::TIFF,
     &arrays::IDX,
     &arrays::CIFAR,
     &arrays::MAT,

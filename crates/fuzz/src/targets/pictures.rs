@@ -3,7 +3,7 @@
 use super::said;
 use crate::mutate::deflate::squeezed;
 use crate::mutate::png::chunk;
-use crate::mutate::{jpeg, png};
+use crate::mutate::{jpeg, png, tiff};
 use crate::target::{INFLATED, Memory, Target};
 use muffle::data::own::decoder::picture;
 
@@ -38,6 +38,21 @@ pub static JPEG: Target = Target {
     parse: decoded,
     // A byte stands for at most 1024 pixels, of three samples and as many coefficients.
     memory: Memory { fixed: 1 << 20, each: 16 * 1024 },
+};
+
+pub static TIFF: Target = Target {
+    name: "tiff",
+    door: "decoder::picture",
+    seeds: || {
+        vec![
+            include_bytes!("../../../data/tests/fixtures/images/colour.tif").to_vec(),
+            include_bytes!("../../../data/tests/fixtures/images/grey-words.tif").to_vec(),
+        ]
+    },
+    mutate: tiff::mutate,
+    parse: decoded,
+    // A byte of LZW stands for at most 2731, which are held packed and unpacked, and become three colours.
+    memory: Memory { fixed: 1 << 20, each: 8 * 2731 },
 };
 
 /// Decodes a picture and brings it to the size and the colours of the others.

@@ -65,6 +65,19 @@ pub static PARQUET: Target = Target {
     memory: Memory { fixed: 1 << 20, each: 48 * INFLATED },
 };
 
+pub static PARQUET_ZSTD: Target = Target {
+    name: "parquet-zstd",
+    seeds: || {
+        vec![
+            include_bytes!("../../../data/tests/fixtures/tables/zstd.parquet").to_vec(),
+            include_bytes!("../../../data/tests/fixtures/tables/zstd-2.parquet").to_vec(),
+        ]
+    },
+    // A byte may stand for 32,768, which are held in a window and as a page; and a window may have 8 MiB.
+    memory: Memory { fixed: 32 << 20, each: 4 * 32_768 },
+    ..PARQUET
+};
+
 pub static DESCRIPTION: Target = Target {
     name: "description",
     door: "Description::parse",

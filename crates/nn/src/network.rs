@@ -231,11 +231,12 @@ impl Network {
                         "one of its options is {number}; the largest number allowed is {most}"
                     ));
                 }
-                let blank =
-                    matches!(config, LayerConfig::Conv1d { .. }).then(|| Blank::before(&context)).flatten();
-                let input = match blank {
-                    Some(blank) => self.layer(&context, Box::new(blank), input)?,
-                    None => input,
+                let input = match Blank::before(&context) {
+                    Some(blank) if matches!(config, LayerConfig::Conv1d { .. }) => {
+                        let before = self.context("blank", &prefixed(name, "blank"), input);
+                        self.layer(&before, Box::new(blank), input)?
+                    }
+                    _ => input,
                 };
                 self.layer(&context, config.build_in(&context)?, input)
             }

@@ -2,113 +2,17 @@
 
 mod common;
 
-use common::layer_run::{run, to_stored};
+use common::layer_run::run;
 use common::regression::Regression;
-use common::relative_error;
+use common::torch::{Case, cases};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
-use muffle_nn::examples::from_channels_first;
 use muffle_nn::initialise::initial_parameters;
-use muffle_nn::layer::Tensor;
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
 use muffle_nn::running_statistics::update_statistics;
 use muffle_nn::{Batch, Engine, Examples, Loss, ModelDescription, Network, Options, Purpose, Shape, Target};
-use safetensors::SafeTensors;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
-
-/// Largest accepted relative L2 distance.
-const TOLERANCE: f64 = 1e-5;
-
-struct Case {
-    name: String,
-    kind: String,
-    hyperparameters: Value,
-    bytes: Vec<u8>,
-}
-
-impl Case {
-    fn has(&self, name: &str) -> bool {
-        SafeTensors::deserialize(&self.bytes).unwrap().tensor(name).is_ok()
-    }
-
-    fn sizes(&self, name: &str) -> Vec<usize> {
-        let file = SafeTensors::deserialize(&self.bytes).unwrap();
-        file.tensor(name).unwrap().shape().to_vec()
-    }
-
-    /// Values as they are in the file; whole numbers become single precision too.
-    fn values(&self, name: &str) -> Vec<f32> {
-        let file = SafeTensors::deserialize(&self.bytes).unwrap();
-        let tensor = file.tensor(name).unwrap_or_else(|_| panic!("{}: {name}", self.name));
-        match tensor.dtype() {
-            safetensors::Dtype::F32 => {
-                let (chunks, _) = tensor.data().as_chunks::<4>();
-                chunks.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
-            }
-            safetensors::Dtype::I64 => {
-                let (chunks, _) = tensor.data().as_chunks::<8>();
-                chunks.iter().map(|bytes| i64::from_le_bytes(*bytes) as f32).collect()
-            }
-            other => panic!("{}: {name} holds {other:?}", self.name),
-        }
-    }
-
-    /// Shape of one example.
-    fn shape(&self, name: &str) -> Shape {
-        Shape::from_sizes(&self.sizes(name)[1..]).unwrap()
-    }
-
-    /// A batch of examples with the channels of each pixel side by side.
-    fn batch(&self, name: &str) -> Vec<f32> {
-        let (shape, values) = (self.shape(name), self.values(name));
-        let mut stored = vec![0.0; values.len()];
-        for (values, stored) in values.chunks_exact(shape.len()).zip(stored.chunks_exact_mut(shape.len())) {
-            from_channels_first(shape, values, stored);
-        }
-        stored
-    }
-
-    /// A tensor in the layout of its layer; running statistics are buffers in PyTorch.
-    fn tensor(&self, prefix: &str, name: &str, tensor: &Tensor) -> Vec<f32> {
-        let parameter = format!("{prefix}.{name}");
-        let name = if self.has(&parameter) { parameter } else { format!("buffer.{name}") };
-        assert_eq!(self.sizes(&name), tensor.sizes, "{}: {name}", self.name);
-        to_stored(tensor, &self.values(&name))
-    }
-
-    fn check(&self, what: &str, computed: &[f32], expected: &[f32]) {
-        let error = relative_error(computed, expected);
-        assert!(error <= TOLERANCE, "{}: {what} differs by {error}", self.name);
-    }
-
-    /// Norms from Gram matrices are larger by all that rounding could have taken away, and none is smaller.
-    fn check_norms(&self, computed: &[f32], name: &str) {
-        let expected = self.values(&format!("norm{name}"));
-        for (computed, expected) in computed.iter().zip(&expected) {
-            let error = f64::from(*computed) / f64::from(*expected) - 1.0;
-            assert!((-TOLERANCE..1e-4).contains(&error), "{}: norm{name} differs by {error}", self.name);
-        }
-    }
-
-    fn number(&self, name: &str) -> f32 {
-        self.hyperparameters[name].as_f64().unwrap() as f32
-    }
-}
-
-fn cases() -> Vec<Case> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let text = std::fs::read_to_string(directory.join("manifest.json")).unwrap();
-    let manifest: Value = serde_json::from_str(&text).unwrap();
-    let case = |case: &Value| Case {
-        name: case["name"].as_str().unwrap().to_string(),
-        kind: case["kind"].as_str().unwrap().to_string(),
-        hyperparameters: case["hyperparameters"].clone(),
-        bytes: std::fs::read(directory.join(case["file"].as_str().unwrap())).unwrap(),
-    };
-    manifest["cases"].as_array().unwrap().iter().map(case).collect()
-}
 
 /// The layer of a case, as a model file would have it; `None` for what is not a single layer.
 fn config(case: &Case) -> Option<LayerConfig> {

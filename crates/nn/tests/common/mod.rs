@@ -3,6 +3,7 @@
 
 pub mod layer_run;
 pub mod regression;
+pub mod torch;
 
 use muffle_nn::config::Entry;
 use muffle_nn::initialise::{SplitMix, initial_parameters};

@@ -35,6 +35,9 @@ pub struct Schema {
     /// The columns of a table, in the order of the inputs they become; none for other data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<Column>,
+    /// How many tokens there are, if records are arrays of token numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<u32>,
     /// What the scaling is for.
     pub stored: Stored,
     /// From stored values to inputs.
@@ -49,6 +52,7 @@ impl Schema {
             task: dataset.task().clone(),
             label: dataset.label().map(str::to_string),
             columns: dataset.columns().to_vec(),
+            vocabulary: dataset.vocabulary(),
             stored: match dataset.train().split().records {
                 Records::Bytes(_) => Stored::Bytes,
                 Records::Floats(_) | Records::Halves(_) => Stored::Floats,
@@ -87,6 +91,9 @@ impl Schema {
         };
         self.task.check()?;
         self.columns.iter().try_for_each(Column::check)?;
+        if self.vocabulary == Some(0) {
+            return Err("a vocabulary of no tokens".to_string());
+        }
         if !self.columns.is_empty() && width(&self.columns) != values {
             return Err(format!("its columns become {} inputs, not {values}", width(&self.columns)));
         }

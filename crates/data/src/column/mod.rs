@@ -205,7 +205,7 @@ impl Column {
     }
 
     /// A number by the declared range, or by the declared mean and deviation.
-    fn scaled(&self, value: f64) -> f32 {
+    pub(crate) fn scaled(&self, value: f64) -> f32 {
         if let Some([mean, deviation]) = self.standard {
             return ((value - mean) / deviation) as f32;
         }

@@ -49,8 +49,8 @@ pub struct Tokens {
     pub keep: Keep,
     /// For a tokenizer: its file in the format of Hugging Face (`tokenizer.json`), relative to the description.
     pub file: Option<String>,
-    /// The tokenizer, once it is loaded.
-    #[serde(skip)]
+    /// The tokenizer, once it is loaded: its file, so that a model that reads texts can be used without it.
+    #[serde(rename = "definition", default, skip_serializing_if = "Option::is_none")]
     pub(crate) tokenizer: Option<Tokenizer>,
 }
 
@@ -98,7 +98,7 @@ impl Tokens {
 
     /// Reads the file of a tokenizer, if there is one.
     pub(super) fn load(&mut self, folder: &Path) -> crate::error::Result<()> {
-        if let Some(file) = &self.file {
+        if let (Some(file), None) = (&self.file, &self.tokenizer) {
             self.tokenizer = Some(Tokenizer::load(&folder.join(file))?);
         }
         Ok(())

@@ -3,6 +3,7 @@
 mod categories;
 mod view;
 
+pub use categories::NumberInput;
 pub use view::View;
 
 use super::column::{self, Column};
@@ -151,6 +152,8 @@ pub struct Dataset {
     columns: Vec<Column>,
     /// The column of a table that holds the class.
     label: Option<String>,
+    /// How many tokens there are, if records are arrays of token numbers.
+    vocabulary: Option<u32>,
     train: Split,
     test: Split,
     /// Whether a hash of each record decided between the two.
@@ -190,6 +193,7 @@ impl Dataset {
             visibility,
             columns: Vec::new(),
             label: None,
+            vocabulary: None,
             train,
             test,
             split_by_hash: false,
@@ -247,7 +251,7 @@ impl Dataset {
         let other = Dataset::with_task(&self.name, self.input, task, scaling, self.visibility, train, test)?;
         let (columns, label) = (self.columns.clone(), self.label.clone());
         let (public, split_by_hash) = (self.public.clone(), self.split_by_hash);
-        Ok(Dataset { columns, label, public, split_by_hash, ..other })
+        Ok(Dataset { columns, label, public, split_by_hash, vocabulary: self.vocabulary, ..other })
     }
 
     /// The same with a pool of records that the user declares to be public: outside every guarantee, to be read as often
@@ -283,6 +287,16 @@ impl Dataset {
     /// The same, with the class of a row in the column of this name.
     pub fn with_label(self, label: Option<String>) -> Dataset {
         Dataset { label, ..self }
+    }
+
+    /// The same, known to hold token numbers below this, if it is given.
+    pub fn with_vocabulary(self, vocabulary: Option<u32>) -> Dataset {
+        Dataset { vocabulary, ..self }
+    }
+
+    /// How many tokens there are, if records are arrays of token numbers.
+    pub fn vocabulary(&self) -> Option<u32> {
+        self.vocabulary
     }
 
     /// The same, known to be split by a hash of each record: a record that is replaced can change sides.

@@ -79,7 +79,7 @@ impl<'a> Archive<'a> {
             Some(y) => npz::targets(file, y, self.array(y)?, count, Some(&schema.task))?,
             None => Targets::None(count),
         };
-        let form = Form { layout, vocabulary: None };
+        let form = Form { layout, vocabulary: schema.vocabulary };
         let records = npz::records(file, x, values, schema.shape(), form)?;
         let wanted = match (schema.stored, &records) {
             (Stored::Bytes, Records::Floats(_)) => "bytes from 0 to 255 (numpy.uint8)",

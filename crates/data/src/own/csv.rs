@@ -88,7 +88,7 @@ pub fn rows(
 /// Calls `visit` with each row of a stream.
 pub fn rows_of(
     file: &str,
-    stream: impl Read,
+    stream: impl Read + Send,
     form: Form,
     wanted: &[Wanted],
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
@@ -125,7 +125,11 @@ pub fn header(path: &Path, form: Form) -> Result<Vec<String>> {
 }
 
 /// A reader behind the byte-order mark, with the delimiter that is stated or found.
-fn reader<'s>(file: &str, stream: impl Read + 's, form: Form) -> Result<Reader<Box<dyn Read + 's>>> {
+fn reader<'s>(
+    file: &str,
+    stream: impl Read + Send + 's,
+    form: Form,
+) -> Result<Reader<Box<dyn Read + Send + 's>>> {
     let unread = |error: std::io::Error| DataError::malformed(file, "line 1", error);
     let mut text = encoding::utf8(stream, form.encoding).map_err(unread)?;
     let mut start = Vec::new();
@@ -142,7 +146,7 @@ fn reader<'s>(file: &str, stream: impl Read + 's, form: Form) -> Result<Reader<B
     }
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Delimiter(delimiter) = form.delimiter.unwrap_or_else(|| found(line));
-    let text: Box<dyn Read + 's> = Box::new(Cursor::new(start).chain(text));
+    let text: Box<dyn Read + Send + 's> = Box::new(Cursor::new(start).chain(text));
     Ok(ReaderBuilder::new().delimiter(delimiter).from_reader(text))
 }
 

@@ -32,7 +32,10 @@ const WINDOWS: [char; 32] = [
 ];
 
 /// The same text in UTF-8, without its byte-order mark. The mark goes before what is stated; with neither it is UTF-8.
-pub fn utf8<'r>(mut stream: impl Read + 'r, stated: Option<Encoding>) -> Result<Box<dyn Read + 'r>> {
+pub fn utf8<'r>(
+    mut stream: impl Read + Send + 'r,
+    stated: Option<Encoding>,
+) -> Result<Box<dyn Read + Send + 'r>> {
     let mut start = Vec::new();
     stream.by_ref().take(3).read_to_end(&mut start)?;
     let (encoding, mark) = match start[..] {

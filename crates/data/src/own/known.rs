@@ -30,7 +30,7 @@ pub fn load_for(path: &Path, schema: &Schema) -> Result<Dataset> {
     let dataset = Dataset::with_task(&name, schema.shape(), task, scaling, Visibility::Private, train, test)?;
     let dataset =
         if schema.columns.is_empty() { dataset } else { dataset.with_columns(schema.columns.clone()) };
-    Ok(dataset.with_label(schema.label.clone()))
+    Ok(dataset.with_label(schema.label.clone()).with_vocabulary(schema.vocabulary))
 }
 
 fn both(split: Split) -> (Split, Split) {

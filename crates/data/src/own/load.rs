@@ -108,7 +108,9 @@ fn arrays(name: &str, path: &Path, description: &Description, task: Option<Task>
     };
     // Without a declaration the test split, which is not what privacy protects here, says how many classes there are.
     let task = task.unwrap_or_else(|| Task::Classes(numbered(highest(&arrays.test))));
-    Dataset::with_task(name, arrays.input, task, scaling, Visibility::Private, arrays.train, arrays.test)
+    let npz::Arrays { input, train, test } = arrays;
+    let dataset = Dataset::with_task(name, input, task, scaling, Visibility::Private, train, test)?;
+    Ok(dataset.with_vocabulary(description.vocabulary))
 }
 
 /// One more than the largest label.

@@ -134,6 +134,7 @@ fn bundle() -> Vec<u8> {
         task: Task::Classes(vec!["no".to_string(), "yes".to_string()]),
         label: Some("answer".to_string()),
         columns: vec![Column::number("a", 0.0, 1.0), Column::number("b", -5.0, 5.0)],
+        vocabulary: None,
         stored: Stored::Floats,
         scaling: Scaling::identity("as declared"),
     };

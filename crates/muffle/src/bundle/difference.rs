@@ -4,6 +4,7 @@ use crate::data::column::Column;
 use crate::data::{Schema, Task};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Differences that are spelled out; the others are counted.
 const SHOWN: usize = 5;
@@ -19,6 +20,11 @@ pub fn differences(known: &Schema, given: &Schema) -> Option<String> {
         found.push(format!("the class was in column `{known}`, it is in `{given}` in the data"));
     }
     columns(&known.columns, &given.columns, &mut found);
+    if let (Some(known), Some(given)) = (known.vocabulary, given.vocabulary)
+        && known != given
+    {
+        found.push(format!("the model reads {known} tokens, the data have {given}"));
+    }
     if known.input != given.input && found.is_empty() {
         found.push(format!(
             "the model takes records of sizes {:?}, the data have {:?}",
@@ -113,11 +119,14 @@ fn columns(known: &[Column], given: &[Column], found: &mut Vec<String>) {
     }
     for (known, given) in known.iter().zip(given) {
         let (known_keys, given_keys) = (keys(known), keys(given));
-        for (key, value) in &known_keys {
-            if given_keys.get(key) != Some(value) {
-                let given = given_keys.get(key).unwrap_or(&Value::Null);
+        let all: BTreeSet<&String> = known_keys.keys().chain(given_keys.keys()).collect();
+        for key in all {
+            let [known_value, given_value] =
+                [&known_keys, &given_keys].map(|keys| keys.get(key).unwrap_or(&Value::Null));
+            if known_value != given_value {
+                let (known_value, given_value) = (short(known_value), short(given_value));
                 found.push(format!(
-                    "column `{}`: {key} {value} in the model, {given} in the data",
+                    "column `{}`: {key} {known_value} in the model, {given_value} in the data",
                     known.name
                 ));
             }
@@ -129,11 +138,28 @@ fn counted(what: &str, names: &[String]) -> String {
     format!("{what}{} {}", if names.len() > 1 { "s" } else { "" }, list(names))
 }
 
-/// What is declared of a column, whatever there may be to declare.
+/// What is declared of a column, whatever there may be to declare, in tables inside of it too; but not where a file lies.
 fn keys(column: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(column) {
-        Ok(Value::Object(keys)) => keys,
-        _ => Map::new(),
+    let mut keys = Map::new();
+    let Ok(Value::Object(outer)) = serde_json::to_value(column) else { return keys };
+    for (key, value) in outer {
+        match value {
+            Value::Object(inner) => {
+                let inner = inner.into_iter().filter(|(name, _)| name != "file");
+                keys.extend(inner.map(|(name, value)| (format!("{key}.{name}"), value)));
+            }
+            value => drop(keys.insert(key, value)),
+        }
+    }
+    keys
+}
+
+/// A value, as much of it as a line holds.
+fn short(value: &Value) -> String {
+    let whole = value.to_string();
+    match whole.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
     }
 }
 
@@ -142,6 +168,7 @@ mod tests {
     use super::*;
     use crate::data::schema::Stored;
     use crate::data::{Quantity, Scaling};
+    use serde_json::json;
 
     fn schema() -> Schema {
         Schema {
@@ -149,6 +176,7 @@ mod tests {
             task: Task::Classes(vec!["no".into(), "yes".into()]),
             label: Some("answer".into()),
             columns: vec![Column::number("age", 0.0, 100.0), Column::categories("job", &["a", "b"])],
+            vocabulary: None,
             stored: Stored::Floats,
             scaling: Scaling::identity("as is"),
         }
@@ -206,5 +234,24 @@ mod tests {
         (known.task, given.task) = (price(1.0), price(2.0));
         let expected = "value `price`: range [0.0, 1.0] in the model, [0.0, 2.0] in the data";
         assert_eq!(differences(&known, &given).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn texts_differ_in_what_their_tokens_are() {
+        let note = |padding: u32| -> Column {
+            let tokens = json!({ "kind": "ids", "length": 3, "vocabulary": 9, "padding": padding });
+            serde_json::from_value(json!({ "name": "note", "tokens": tokens })).unwrap()
+        };
+        let [mut known, mut given] = [schema(), schema()];
+        (known.columns, given.columns) = (vec![note(0)], vec![note(8)]);
+        let expected = "column `note`: tokens.padding 0 in the model, 8 in the data";
+        assert_eq!(differences(&known, &given).as_deref(), Some(expected));
+        (known.columns, given.columns) = (Vec::new(), Vec::new());
+        (known.vocabulary, given.vocabulary) = (Some(50), Some(60));
+        let expected = "the model reads 50 tokens, the data have 60";
+        assert_eq!(differences(&known, &given).as_deref(), Some(expected));
+        // A bundle from before the vocabulary was part of it.
+        known.vocabulary = None;
+        assert_eq!(differences(&known, &given), None);
     }
 }

@@ -9,6 +9,7 @@ pub use held::hold;
 use crate::data::Schema;
 use crate::error::{Error, Result};
 use crate::principal_components::Projection;
+use muffle_nn::model_file::explain::json_error;
 use muffle_nn::{Network, weights};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -77,7 +78,7 @@ impl Bundle {
 
     /// That of a model file whose entry has this text.
     pub fn parse(path: &Path, text: &str) -> Result<Bundle> {
-        serde_json::from_str(text).map_err(|error| unusable(path, &error.to_string()))
+        serde_json::from_str(text).map_err(|error| unusable(path, &json_error(&error)))
     }
 
     /// The same for a network: what the file says of its data is checked, and fits.

@@ -5,6 +5,7 @@ use super::table::Table;
 use super::{Chunk, Job, Options, Stream};
 use crate::error::{DataError, Result};
 use crate::own::csv::{Delimiter, found};
+use crate::own::encoding;
 use crate::own::row::{Position, places};
 use crate::schema::Schema;
 use csv::{ReaderBuilder, StringRecord};
@@ -18,16 +19,14 @@ const BLOCK: usize = 1 << 20;
 /// Most bytes of one record.
 const MAXIMUM_RECORD: usize = 64 << 20;
 
-/// What some programs write before a text in UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// The rows of a table that is read from a stream.
+/// The rows of a table that is read from a stream, in UTF-8 unless a mark before it says that it is UTF-16.
 pub(super) fn stream(
     file: &str,
     stream: impl Read + Send + 'static,
     schema: &Schema,
     options: &Options,
 ) -> Result<Stream<'static>> {
+    let stream = encoding::utf8(stream, None).map_err(|error| DataError::malformed(file, "line 1", error))?;
     let place = Place { line: 1, record: 0 };
     let (rest, delimiter) = (Vec::new(), Delimiter::default());
     let mut blocks = Blocks { file: file.to_string(), stream, delimiter, rest, ended: false, place };
@@ -35,8 +34,7 @@ pub(super) fn stream(
     blocks.delimiter = found(blocks.rest.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default());
     let mut header = StringRecord::new();
     if let Some(block) = blocks.take(1)? {
-        let text = block.text.strip_prefix(MARK).unwrap_or(&block.text);
-        reader(text, blocks.delimiter)
+        reader(&block.text, blocks.delimiter)
             .read_record(&mut header)
             .map_err(|error| DataError::malformed(file, "line 1", error))?;
     }
@@ -180,6 +178,7 @@ mod tests {
             task: Task::Classes(vec!["no".into(), "yes".into()]),
             label: None,
             columns: vec![Column::number("age", 0.0, 100.0), Column::categories("job", &["x", "y"])],
+            vocabulary: None,
             stored: Stored::Floats,
             scaling: Scaling::identity(""),
         }
@@ -205,6 +204,16 @@ mod tests {
             }
         }
         assert_eq!(row, 200_000);
+    }
+
+    /// As spreadsheets save "Unicode text".
+    #[test]
+    fn a_mark_says_that_a_text_is_utf_16() {
+        let text = "\u{feff}age\tjob\r\n50\ty\r\n";
+        for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            let text: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
+            assert_eq!(read(text, &Options::default()).unwrap()[0].inputs, [0.0, 0.0, 1.0]);
+        }
     }
 
     #[test]

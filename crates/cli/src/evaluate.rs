@@ -4,6 +4,8 @@ use crate::CommandResult;
 use crate::evaluate_tables::text;
 use crate::model_arguments::ModelArguments;
 use clap::Args;
+use muffle::data::Dataset;
+use muffle::data::column::Column;
 use muffle::train::Evaluator;
 use muffle::train::evaluation::{Grouping, NOT_COVERED};
 use serde_json::json;
@@ -16,25 +18,49 @@ use serde_json::json;
 #[command(after_help = "Examples:
   muffle evaluate runs/mnist-...
   muffle evaluate runs/adult-... --groups sex
+  muffle evaluate runs/adult-... --groups age --edges 30,45,60
   muffle evaluate model.safetensors --data fashion-mnist --json")]
 pub struct Arguments {
     #[command(flatten)]
     model: ModelArguments,
-    /// A column with categories: rates for each of them, to see whether the model is as good for all
+    /// A column with categories, or of numbers with --edges: rates for each group, to see whether the model is as good for all
     #[arg(long, value_name = "COLUMN")]
     groups: Option<String>,
+    /// For a column of numbers: where one group ends and the next begins
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        requires = "groups"
+    )]
+    edges: Vec<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What to do about a column of numbers that is asked for as if it had categories.
+fn hint(arguments: &Arguments, dataset: &Dataset) -> &'static str {
+    let asked = |column: &&Column| arguments.groups.as_ref() == Some(&column.name);
+    match dataset.columns().iter().find(asked) {
+        Some(column) if column.is_number() && arguments.edges.is_empty() => {
+            "; this one holds numbers: say where groups begin, as in --edges 30,50"
+        }
+        _ => "",
+    }
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     let (trained, dataset) = arguments.model.open()?;
     let view = arguments.model.view(&dataset);
-    let by_column = |column: &String| Grouping::by(&view, column);
+    let by_column = |column: &String| match &arguments.edges[..] {
+        [] => Grouping::by(&view, column),
+        edges => Grouping::by_ranges(&view, column, edges),
+    };
     let grouping = arguments.groups.as_ref().map(by_column).transpose();
-    let grouping = grouping.map_err(|error| format!("--groups: {error}"))?;
+    let grouping = grouping.map_err(|error| format!("--groups: {error}{}", hint(arguments, &dataset)))?;
     let evaluator = Evaluator::new(trained.network.clone(), arguments.model.threads)?;
     let mut evaluator = evaluator.deciding(trained.decision);
     let report = evaluator.report(&trained.parameters, &view, grouping.as_ref())?;

@@ -82,6 +82,21 @@ fn a_model_knows_its_threshold_and_is_measured_by_group() {
     let refused = project.muffle(&["evaluate", "run", "--groups", "a"]);
     let message = text(&refused.stderr);
     assert!(refused.status.code() == Some(2) && message.contains("there are ward"), "{message}");
+    assert!(message.contains("--edges"), "{message}");
+    // The ward is east where `c` is below 0.9.
+    let ranges = ["evaluate", "run", "--groups", "c", "--edges", "0.9", "--json"];
+    let by_number = last_json(&project.muffle(&ranges))["groups"]["groups"].clone();
+    assert_eq!(
+        (&by_number[0]["name"], &by_number[1]["name"]),
+        (&"below 0.9".into(), &"0.9 and above".into())
+    );
+    for key in ["records", "accuracy", "rates"] {
+        assert_eq!((&by_number[0][key], &by_number[1][key]), (&groups[0][key], &groups[1][key]), "{key}");
+    }
+    for (edges, part) in [("2", "outside of the range of `c`"), ("0.5,0.2", "have to go up")] {
+        let refused = project.muffle(&["evaluate", "run", "--groups", "c", "--edges", edges]);
+        assert!(text(&refused.stderr).contains(part), "{refused:?}");
+    }
 }
 
 #[test]

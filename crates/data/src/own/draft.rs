@@ -21,7 +21,17 @@ impl Draft {
     pub fn read(path: &Path) -> Result<Draft> {
         let text = String::from_utf8(open::read(path, 1 << 20)?);
         let text = text.map_err(|_| Draft::refusal(path, "no text (UTF-8)".to_string()))?;
-        Ok(Draft { path: path.to_path_buf(), text })
+        let draft = Draft { path: path.to_path_buf(), text };
+        match draft.inline_column() {
+            Some(name) => Err(Draft::refusal(
+                path,
+                format!(
+                    "the open range of column `{name}` stands inside `columns = [...]`, where it cannot be filled in; give the column lines of \
+                     its own: [[columns]], then name = \"{name}\", then range = \"{OPEN}\""
+                ),
+            )),
+            None => Ok(draft),
+        }
     }
 
     fn refusal(path: &Path, reason: String) -> DataError {
@@ -31,6 +41,18 @@ impl Draft {
     /// Names of the columns whose range is open, in the order of the text.
     pub fn open_columns(&self) -> Vec<String> {
         self.lines().filter(|(_, column, _)| column.is_some()).filter_map(|(.., name)| name).collect()
+    }
+
+    /// A column with an open range that does not stand on a line of its own.
+    fn inline_column(&self) -> Option<String> {
+        // What is no TOML is refused by whoever reads the description.
+        let description: toml::Table = self.text.parse().ok()?;
+        let open = self.open_columns();
+        let columns = description.get("columns")?.as_array()?.iter();
+        let unfilled =
+            columns.filter(|column| column.get("range").and_then(|range| range.as_str()) == Some(OPEN));
+        let mut names = unfilled.filter_map(|column| column.get("name")?.as_str());
+        names.find(|name| !open.iter().any(|known| known == name)).map(str::to_string)
     }
 
     /// Every line, the place of an open range in it, and the name of the column it belongs to.
@@ -177,6 +199,16 @@ range = [0, 100]"#;
             reason.contains("still to be filled in") && reason.contains("muffle data ranges"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn a_range_inside_a_list_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.toml");
+        let text = "format = \"csv\"\npath = \"t.csv\"\ncolumns = [{ name = \"age\", range = \"?\" }]\n";
+        std::fs::write(&path, text).unwrap();
+        let message = Draft::read(&path).err().unwrap().to_string();
+        assert!(message.contains("column `age`") && message.contains("[[columns]]"), "{message}");
     }
 
     #[test]

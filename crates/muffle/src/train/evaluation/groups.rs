@@ -35,6 +35,28 @@ impl Grouping {
         Ok(Grouping { column: column.to_string(), names, members })
     }
 
+    /// The records of a view by a column of numbers, cut at some of its values, which go up.
+    pub fn by_ranges(view: &View, column: &str, edges: &[f64]) -> Result<Grouping> {
+        let (Some(first), Some(last)) = (edges.first(), edges.last()) else {
+            return Err(Error::Plan("no value to cut the column at".to_string()));
+        };
+        if !edges.is_sorted_by(|one, next| one < next) {
+            return Err(Error::Plan("the values to cut the column at have to go up".to_string()));
+        }
+        let input = view.dataset().number_input(column, edges).map_err(Error::Plan)?;
+        let mut names = vec![format!("below {first}")];
+        names.extend(edges.windows(2).map(|pair| format!("{} to {}", pair[0], pair[1])));
+        names.push(format!("{last} and above"));
+        if input.missing.is_some() {
+            names.push("empty".to_string());
+        }
+        let mut members = vec![Vec::new(); names.len()];
+        for (record, interval) in view.intervals(&input).into_iter().enumerate() {
+            members[interval.unwrap_or(names.len() - 1)].push(record);
+        }
+        Ok(Grouping { column: column.to_string(), names, members })
+    }
+
     fn report(&self, describe: impl Fn(&[usize]) -> GroupReport) -> GroupedBy {
         let groups = self.names.iter().zip(&self.members);
         let groups = groups.map(|(name, members)| GroupReport {
@@ -70,14 +92,14 @@ impl Grouping {
 pub struct GroupedBy {
     /// The column.
     pub column: String,
-    /// Its groups, in the order of the declared categories.
+    /// Its groups, in the order of the declared categories, or of the numbers.
     pub groups: Vec<GroupReport>,
 }
 
 /// Measures of one group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GroupReport {
-    /// The category.
+    /// The category, or the range of numbers.
     pub name: String,
     /// How many records it has.
     pub records: u64,

@@ -53,11 +53,11 @@ pub struct Evaluation {
     /// Records for which an output is no number.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_numbers: usize,
-    /// Mean absolute error of each number, in its own units.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Mean absolute error of each number, in its own units; `null` if an output is no number.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "numbers")]
     pub mean_absolute_error: BTreeMap<String, f64>,
-    /// Root of the mean squared error of each number, in its own units.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Root of the mean squared error of each number, in its own units; `null` if an output is no number.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "numbers")]
     pub root_mean_squared_error: BTreeMap<String, f64>,
 }
 
@@ -68,6 +68,14 @@ fn is_zero(count: &usize) -> bool {
 /// A number; JSON has none for a loss that is not finite, and says `null`.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// Numbers by name, likewise.
+fn numbers<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<BTreeMap<String, f64>, D::Error> {
+    let read = BTreeMap::<String, Option<f64>>::deserialize(deserializer)?;
+    Ok(read.into_iter().map(|(name, number)| (name, number.unwrap_or(f64::NAN))).collect())
 }
 
 impl Evaluation {

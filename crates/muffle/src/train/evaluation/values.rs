@@ -70,4 +70,18 @@ mod tests {
         assert!((values.mean_absolute_error(&[1])["price"] - 200.0).abs() < 1e-4);
         assert!(values.mean_absolute_error(&[]).is_empty());
     }
+
+    /// JSON has no NaN: what was written down is read again all the same.
+    #[test]
+    fn errors_of_what_is_no_number_are_written_and_read() {
+        let quantities = vec![Quantity { name: "price".to_string(), range: [0.0, 1.0] }];
+        let mut values = Values::new(&quantities);
+        values.note(Target::Values(&[0.0]), &[f32::NAN]);
+        let found = values.summary(Evaluation { records: 1, ..Evaluation::default() });
+        let text = serde_json::to_string(&found).unwrap();
+        assert!(text.contains(r#""mean_absolute_error":{"price":null}"#), "{text}");
+        let read: Evaluation = serde_json::from_str(&text).unwrap();
+        assert!(read.mean_absolute_error["price"].is_nan() && read.root_mean_squared_error["price"].is_nan());
+        assert_eq!(read.not_numbers, 1);
+    }
 }

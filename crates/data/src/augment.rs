@@ -1,4 +1,4 @@
-//! Several views of one image: shifted, flipped, cropped.
+//! Several views of one image: shifted, flipped, cropped, turned, zoomed.
 //!
 //! The gradients of all views of a record are averaged *before* clipping, so a record still contributes one clipped
 //! gradient and augmentation costs no privacy (augmentation multiplicity).
@@ -25,14 +25,20 @@ pub struct Augmentation {
     pub flip: bool,
     /// Pads by this many pixels, reflecting at the border, and cuts out the original size at random.
     pub crop: usize,
+    /// Turns about the middle by up to this many degrees in each direction, with values between pixels in proportion.
+    pub rotate: usize,
+    /// Zooms about the middle by up to this many per cent in each direction.
+    pub zoom: usize,
 }
 
 /// What happens to one view of one record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Draw {
     shift: [isize; 2],
     crop: [isize; 2],
     flip: bool,
+    /// Cosine and sine of the turn, over the zoom, if there is one.
+    turn: Option<[f32; 2]>,
 }
 
 impl Augmentation {
@@ -55,7 +61,7 @@ impl Augmentation {
         let Shape::Image { channels, .. } = shape else {
             return output.copy_from_slice(source);
         };
-        self.draw(seed, record, view).arrange(shape, background, output, |position, pixel| {
+        self.draw(seed, record, view).write(shape, background, output, |position, pixel| {
             pixel.copy_from_slice(&source[position * channels..][..pixel.len()]);
         });
     }
@@ -73,15 +79,81 @@ impl Augmentation {
         let offset = |index: usize, limit: usize| {
             ((u64::from(word(index)) * (2 * limit as u64 + 1)) >> 32) as isize - limit as isize
         };
+        // Between -1 and 1.
+        let signed = |index: usize| (f64::from(word(index)) / f64::from(u32::MAX)) * 2.0 - 1.0;
+        let turned = self.rotate > 0 || self.zoom > 0;
         Draw {
             shift: [offset(0, self.shift), offset(1, self.shift)],
             crop: [offset(2, self.crop), offset(3, self.crop)],
             flip: self.flip && word(4) & 1 == 1,
+            turn: turned.then(|| {
+                let angle = (signed(5) * self.rotate as f64).to_radians();
+                let zoom = 1.0 + signed(6) * (self.zoom as f64 / 100.0);
+                [(angle.cos() / zoom) as f32, (angle.sin() / zoom) as f32]
+            }),
         }
     }
 }
 
 impl Draw {
+    /// Writes the view from what `fetch` writes: a run of pixels of the original, by its first.
+    fn write(
+        &self,
+        shape: Shape,
+        background: &[f32],
+        output: &mut [f32],
+        fetch: impl FnMut(usize, &mut [f32]),
+    ) {
+        match self.turn {
+            Some(turn) => self.resample(turn, shape, background, output, fetch),
+            None => self.arrange(shape, background, output, fetch),
+        }
+    }
+
+    /// The pixel of the original that a view without turn and zoom shows here; `None` for background.
+    fn shown(&self, [row, column]: [isize; 2], [height, width]: [usize; 2]) -> Option<usize> {
+        let (row, column) = (row - self.shift[0], column - self.shift[1]);
+        if row < 0 || row >= height as isize || column < 0 || column >= width as isize {
+            return None;
+        }
+        let column = if self.flip { width as isize - 1 - column } else { column };
+        Some(reflect(row + self.crop[0], height) * width + reflect(column + self.crop[1], width))
+    }
+
+    /// Turns and zooms: every pixel is the mean of the four around the place it comes from, by their nearness.
+    fn resample(
+        &self,
+        [cosine, sine]: [f32; 2],
+        shape: Shape,
+        background: &[f32],
+        output: &mut [f32],
+        mut fetch: impl FnMut(usize, &mut [f32]),
+    ) {
+        let Shape::Image { height, width, channels } = shape else {
+            panic!("a view of shape {shape}, which is no image");
+        };
+        let middle = [(height - 1) as f32 / 2.0, (width - 1) as f32 / 2.0];
+        let mut neighbour = vec![0.0; channels];
+        for (place, pixel) in output.chunks_exact_mut(channels).enumerate() {
+            let down = (place / width) as f32 - middle[0];
+            let right = (place % width) as f32 - middle[1];
+            let from = [middle[0] + cosine * down - sine * right, middle[1] + sine * down + cosine * right];
+            let first = from.map(f32::floor);
+            pixel.fill(0.0);
+            for corner in 0..4 {
+                let step = [corner / 2, corner % 2];
+                let nearness: f32 =
+                    (0..2).map(|axis| 1.0 - (from[axis] - first[axis] - step[axis] as f32).abs()).product();
+                let at = [first[0] as isize + step[0], first[1] as isize + step[1]];
+                match self.shown(at, [height, width]) {
+                    Some(position) => fetch(position, &mut neighbour),
+                    None => neighbour.copy_from_slice(background),
+                }
+                pixel.iter_mut().zip(&neighbour).for_each(|(sum, value)| *sum += nearness * value);
+            }
+        }
+    }
+
     /// Fills an image with background or with what `fetch` writes: a run of pixels of the original, by its first.
     ///
     /// A row is one long run with a few reflected pixels beside it: reading runs keeps the views of a record cheap.
@@ -204,7 +276,7 @@ impl Examples for Views<'_> {
         let draw = self.augmentation.draw(self.seed, self.view.record(example), view);
         // Straight from the stored pixels: a step allocates nothing.
         let start = self.view.record(example) * input.len();
-        draw.arrange(dataset.input(), &self.background, input, |position, pixel| {
+        draw.write(dataset.input(), &self.background, input, |position, pixel| {
             let stored = start + position * channels..start + position * channels + pixel.len();
             match &self.view.split().records {
                 Records::Bytes(values) => dataset.scaling().apply(&values[stored], pixel),
@@ -282,19 +354,30 @@ mod tests {
 
     /// The definition, pixel by pixel.
     fn plainly(draw: Draw) -> Vec<f32> {
-        let (height, width, image) = (3, 4, image());
-        let mut output = Vec::new();
-        for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
-            let (row, column) = (row - draw.shift[0], column - draw.shift[1]);
-            if row < 0 || row >= height || column < 0 || column >= width {
-                output.extend([-1.0, -2.0]);
-                continue;
-            }
-            let column = if draw.flip { width - 1 - column } else { column };
-            let pixel = reflect(row + draw.crop[0], 3) * 4 + reflect(column + draw.crop[1], 4);
-            output.extend(&image[2 * pixel..2 * pixel + 2]);
-        }
-        output
+        let image = image();
+        let places = (0..3).flat_map(|row| (0..4).map(move |column| [row, column]));
+        let pixel = |place: [isize; 2]| match draw.shown(place, [3, 4]) {
+            Some(pixel) => [image[2 * pixel], image[2 * pixel + 1]],
+            None => [-1.0, -2.0],
+        };
+        places.flat_map(pixel).collect()
+    }
+
+    #[test]
+    fn a_turn_takes_its_values_from_between_the_pixels() {
+        let square = Shape::Image { height: 3, width: 3, channels: 1 };
+        let image: Vec<f32> = (1..=9).map(|value| value as f32).collect();
+        let turned = |turn: [f32; 2]| {
+            let draw = Draw { shift: [0, 0], crop: [0, 0], flip: false, turn: Some(turn) };
+            let mut output = [f32::NAN; 9];
+            draw.write(square, &[0.0], &mut output, |position, pixel| pixel[0] = image[position]);
+            output
+        };
+        // No turn, a quarter, half the size, and twice the size: by hand.
+        assert_eq!(turned([1.0, 0.0])[..], image[..]);
+        assert_eq!(turned([0.0, 1.0]), [7.0, 4.0, 1.0, 8.0, 5.0, 2.0, 9.0, 6.0, 3.0]);
+        assert_eq!(turned([2.0, 0.0]), [0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(turned([0.5, 0.0]), [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0]);
     }
 
     proptest! {
@@ -302,7 +385,7 @@ mod tests {
         fn runs_show_what_the_definition_says(
             down in -5isize..6, right in -6isize..7, above in -9isize..10, left in -9isize..10, flip: bool,
         ) {
-            let draw = Draw { shift: [down, right], crop: [above, left], flip };
+            let draw = Draw { shift: [down, right], crop: [above, left], flip, turn: None };
             let mut output = vec![f32::NAN; 24];
             draw.arrange(SHAPE, &[-1.0, -2.0], &mut output, |position, run| {
                 run.copy_from_slice(&image()[2 * position..][..run.len()]);
@@ -314,7 +397,7 @@ mod tests {
         fn a_view_depends_on_seed_record_and_number_alone(
             shift in 0usize..5, crop in 0usize..9, flip: bool, seed: u64, record: usize, number: u64,
         ) {
-            let augmentation = Augmentation { shift, flip, crop };
+            let augmentation = Augmentation { shift, flip, crop, rotate: shift, zoom: crop };
             prop_assert_eq!(
                 view(augmentation, (seed, record, number)),
                 view(augmentation, (seed, record, number))
@@ -325,7 +408,7 @@ mod tests {
     #[test]
     fn features_without_order_stay_as_they_are() {
         let mut output = [0.0; 3];
-        let all = Augmentation { shift: 1, flip: true, crop: 1 };
+        let all = Augmentation { shift: 1, flip: true, crop: 1, rotate: 5, zoom: 5 };
         all.apply(Shape::Vector(3), &[1.0, 2.0, 3.0], &[], (0, 0, 0), &mut output);
         assert_eq!(output, [1.0, 2.0, 3.0]);
     }

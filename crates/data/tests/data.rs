@@ -65,7 +65,7 @@ fn a_record_keeps_its_identity_wherever_it_stands() {
 
 #[test]
 fn views_of_a_record_do_not_depend_on_the_batch() {
-    let augmentation = Augmentation { shift: 2, flip: true, crop: 1 };
+    let augmentation = Augmentation { shift: 2, flip: true, crop: 1, ..Default::default() };
     let views = |indices: Vec<usize>| Views::new(MNIST.train().select(indices), augmentation, 7, 100, 4);
     let (alone, among) = (views(vec![42]), views(vec![1, 42]));
     assert_eq!((alone.len(), among.len()), (4, 8));

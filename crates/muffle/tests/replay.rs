@@ -159,7 +159,7 @@ fn images(setting: &Setting, records: &Records) -> Dataset {
 fn a_neighbour_with_several_views_moves_the_sum_by_at_most_the_sensitivity() {
     let (mut setting, mut plain) = (Setting::new(Purpose::PerExample), Setting::new(Purpose::Plain));
     let dataset = images(&setting, &setting.records(RECORDS, 4.0));
-    let augmentation = Augmentation { shift: 2, flip: true, crop: 1 };
+    let augmentation = Augmentation { shift: 2, flip: true, crop: 1, ..Default::default() };
     let views = |records: Vec<usize>, count: usize| {
         Views::new(dataset.train().select(records), augmentation, 5, 40, count)
     };

@@ -15,11 +15,21 @@ pub struct ViewsOfRecord {
     pub flip: bool,
     /// Pads by this many pixels and cuts out the original size.
     pub crop: usize,
+    /// Turns by up to this many degrees.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rotate: usize,
+    /// Zooms by up to this many per cent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub zoom: usize,
+}
+
+fn is_zero(value: &usize) -> bool {
+    *value == 0
 }
 
 impl Default for ViewsOfRecord {
     fn default() -> ViewsOfRecord {
-        ViewsOfRecord { views: 1, shift: 0, flip: false, crop: 0 }
+        ViewsOfRecord { views: 1, shift: 0, flip: false, crop: 0, rotate: 0, zoom: 0 }
     }
 }
 
@@ -27,12 +37,16 @@ impl ViewsOfRecord {
     pub(crate) fn check(&self) -> Result<(), String> {
         match self.views {
             0 => Err("augmentation.views = 0 is outside 1 and above".to_string()),
+            _ if self.zoom >= 100 => {
+                Err(format!("augmentation.zoom = {} is outside 0 to 99 per cent", self.zoom))
+            }
             _ => Ok(()),
         }
     }
 
     /// What may happen to one view.
     pub fn augmentation(&self) -> Augmentation {
-        Augmentation { shift: self.shift, flip: self.flip, crop: self.crop }
+        let ViewsOfRecord { shift, flip, crop, rotate, zoom, .. } = *self;
+        Augmentation { shift, flip, crop, rotate, zoom }
     }
 }

@@ -81,8 +81,19 @@ impl GaussianVotes {
 
     /// Epsilon of queries with known votes; internal, see [`GaussianVotes::divergence_given`].
     pub fn epsilon_given<'a>(&self, queries: impl IntoIterator<Item = &'a [u64]> + Clone, delta: f64) -> f64 {
+        self.epsilon_given_beside(queries, 0.0, delta)
+    }
+
+    /// The same beside Gaussian mechanisms whose divergence at order α is `slope`·α, such as tests of confidence.
+    pub fn epsilon_given_beside<'a>(
+        &self,
+        queries: impl IntoIterator<Item = &'a [u64]> + Clone,
+        slope: f64,
+        delta: f64,
+    ) -> f64 {
         let total = |order: f64| -> f64 {
-            queries.clone().into_iter().map(|votes| self.divergence_given(votes, order)).sum()
+            let answers = queries.clone().into_iter().map(|votes| self.divergence_given(votes, order));
+            slope * order + answers.sum::<f64>()
         };
         best_order(|order| improved((order - 1.0) * total(order), order, delta), delta, total(2.0) / 2.0).1
     }

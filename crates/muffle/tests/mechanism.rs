@@ -4,7 +4,7 @@ mod common;
 
 use common::{LOSS, Records, Setting, distance, receipt};
 use muffle::clip::{Allocation, Bounds, Clip, Flat, Grouped, PerLayer};
-use muffle::mechanism::{Bounded, Gradients, Mechanism, Rule, Unprotected};
+use muffle::mechanism::{Bounded, BoundedVector, Gradients, Mechanism, Rule, Unprotected};
 use muffle::noise::Key;
 use muffle::optimizer::{Optimizer, Sgd};
 use muffle_accounting::Event;
@@ -232,4 +232,24 @@ fn a_rule_that_breaks_its_bounds_is_stopped() {
 fn a_rule_for_another_network_is_refused() {
     let mut setting = Setting::new(Purpose::PerExample);
     release(&mut setting, &NOBODY, &PerLayer::even(1.0, 3), &mechanism(1.0), 1.0);
+}
+
+/// Squares of Laplace noise estimate its variance 2b² to a relative standard error of √(5/n); five are accepted (false alarm 6·10⁻⁷).
+#[test]
+fn few_numbers_that_move_cost_as_many_laplace_mechanisms() {
+    let (count, scale) = (100_000, 3.0);
+    let event = Event::laplace(scale).repeated(2);
+    let zeros = BoundedVector::few(vec![0.0; count], 2, 1.0);
+    let (noisy, paid) = mechanism(1.0).answer(zeros, scale, receipt(0, event.clone()));
+    assert_eq!(paid, event);
+    let variance = noisy.iter().map(|value| value * value).sum::<f64>() / count as f64;
+    let error = (5.0 / count as f64).sqrt();
+    assert!((variance / (2.0 * scale * scale) - 1.0).abs() < 5.0 * error, "{variance}");
+}
+
+#[test]
+#[should_panic(expected = "released something else than was paid for")]
+fn few_numbers_are_not_released_for_the_price_of_one() {
+    let votes = BoundedVector::few(vec![3.0, 4.0], 2, 1.0);
+    let _ = mechanism(1.0).answer(votes, 2.0, receipt(0, Event::laplace(2.0)));
 }

@@ -168,6 +168,13 @@ impl<'a> Gradients<'a, '_> {
         Ok((bounded.with_counts(counting.into_counted()), unprotected))
     }
 
+    /// Sums gradients as they are, for what is not to be published or for records that are public: nothing bounds the sum, and no
+    /// gradient of a single record is made.
+    pub fn plain(self) -> Result<(Unbounded<'a>, Unprotected)> {
+        let outcome = self.engine.sum(self.parameters, self.examples, self.loss, self.seed)?;
+        Ok((Unbounded { engine: self.engine }, Unprotected(outcome)))
+    }
+
     /// Sums gradients with factors of any kind, as papers print it: nothing bounds the sum.
     pub fn weighed(self, weigh: &Weigh) -> Result<(Unbounded<'a>, Unprotected)> {
         let outcome =

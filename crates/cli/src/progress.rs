@@ -110,7 +110,8 @@ fn object(progress: &Progress, seeded: bool) -> serde_json::Value {
 /// What is about to happen, in a few lines.
 pub fn plan_text(job: &dyn Job) -> String {
     let run = job.terms().recipe;
-    let data = ("data", format!("{}, {} records", run.data, run.records.unwrap_or_default()));
+    let records = run.records.map_or(String::new(), |records| format!(", {records} records"));
+    let data = ("data", format!("{}{records}", run.data));
     let lines = std::iter::once(data).chain(job.outline());
     lines.map(|(name, value)| format!("{name:<17} {value}\n")).collect()
 }

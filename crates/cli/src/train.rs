@@ -118,7 +118,9 @@ fn warn(job: &dyn Job, counted: usize) {
     if let Some(warning) = records.and_then(|records| delta_warning(run.delta, records)) {
         eprintln!("warning: {warning}");
     }
-    warn_of_records(run.records.unwrap_or_default(), counted);
+    if let Some(records) = run.records {
+        warn_of_records(records, counted);
+    }
     if let Some(breaks) = job.breaks() {
         eprintln!("as published, not proved: {breaks}");
     }

@@ -88,6 +88,7 @@ pub mod methods;
 pub mod moving_average;
 pub mod noise;
 pub mod optimizer;
+pub mod pate;
 pub mod principal_components;
 pub mod ranges;
 pub mod recipes;

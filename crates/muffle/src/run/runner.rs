@@ -83,6 +83,7 @@ pub fn complete(
     }
     let checkpoint = checkpoint::load_newest(&folder.checkpoints())?;
     check_rest(folder, &ledger, checkpoint.as_ref())?;
+    trainer.settle_in(folder.path())?;
     if let Some(Checkpoint { step, state, .. }) = checkpoint {
         trainer.restore(&state, step)?;
     }

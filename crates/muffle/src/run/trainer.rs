@@ -14,6 +14,11 @@ use std::path::Path;
 /// The run keeps the folder, the ledger, the budget, checkpoints, measurements and the certificate; it knows nothing of
 /// gradients, votes or generators. What a trainer does comes in steps, which only have to be counted.
 pub trait Trainer {
+    /// Where the run is, before anything else happens: for what has to be on disk beside checkpoints.
+    fn settle_in(&mut self, _folder: &Path) -> Result<()> {
+        Ok(())
+    }
+
     /// The next accesses to private records whose price is known by now, in the order in which they will happen: those of at most
     /// `most` steps, at least one while anything is left to do.
     ///

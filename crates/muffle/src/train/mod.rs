@@ -13,7 +13,7 @@ mod in_memory;
 mod init;
 mod initialisation;
 mod job;
-mod network;
+pub(crate) mod network;
 mod origin;
 mod plan;
 mod pricing;

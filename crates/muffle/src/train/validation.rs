@@ -200,7 +200,7 @@ pub fn hold_out(records: &View, share: f64) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// A hash of one record: its values and its label.
-pub(super) fn content_hash(records: &View, record: usize) -> [u8; 32] {
+pub(crate) fn content_hash(records: &View, record: usize) -> [u8; 32] {
     let (split, width) = (records.split(), records.dataset().input().len());
     let mut hash = Sha256::new();
     let values = record * width..(record + 1) * width;

@@ -47,8 +47,13 @@ impl GaussianVotes {
     /// An upper bound on the divergence of this query's answer from that for any neighbouring votes; the other direction is theirs. It
     /// is a function of private votes, so a total made of it is internal: publishing it needs a mechanism of its own.
     pub fn divergence_given(&self, votes: &[u64], order: f64) -> f64 {
+        self.divergence_at(self.change_probability(votes), order)
+    }
+
+    /// The same for votes whose winner changes with at most this probability.
+    pub(super) fn divergence_at(&self, change: f64, order: f64) -> f64 {
         // A bound stays one where a probability that is too small for a number is taken as the smallest.
-        let change = self.change_probability(votes).max(f64::MIN_POSITIVE);
+        let change = change.clamp(f64::MIN_POSITIVE, 1.0);
         self.agreed(change, order).map_or(self.divergence(order), |agreed| agreed.min(self.divergence(order)))
     }
 

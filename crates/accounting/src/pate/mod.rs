@@ -4,9 +4,11 @@
 
 mod gaussian;
 mod laplace;
+mod sanitised;
 
 pub use gaussian::GaussianVotes;
 pub use laplace::LaplaceVotes;
+pub use sanitised::Sanitised;
 
 /// How many votes each of the losers is behind the winner, which is the first of those with most votes.
 fn losing_by(votes: &[u64]) -> impl Iterator<Item = f64> + '_ {

@@ -285,6 +285,28 @@ fn what_does_not_fit_is_refused_with_a_remedy() {
     assert!(message.contains("no query was answered"), "{message}");
 }
 
+#[test]
+fn an_epsilon_that_follows_the_votes_is_published_when_it_is_paid_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let choice = "sanitised={order=8,smoothness=0.03,noise_multiplier=20,delta=1e-6}";
+    let path = folder.path().join("run");
+    let summary = run(&path, &[choice]).unwrap();
+    let sanitised: f64 = summary.measured.get("sanitised_epsilon").unwrap();
+    assert!(sanitised > 0.0 && sanitised.is_finite(), "{sanitised}");
+    // It is part of the budget: less is left for the votes.
+    let epsilon = summary.certificate.epsilon_if_seed_is_secret().unwrap();
+    assert!(epsilon <= 4.0 && epsilon > 3.9, "{epsilon}");
+    let noise = |settings: &[&str]| match plan(settings).unwrap().recipe.votes {
+        Votes::Gaussian { deviation } => deviation.unwrap(),
+        votes => panic!("{votes:?}"),
+    };
+    assert!(noise(&[choice]) > 1.05 * noise(&[]));
+    let paid = std::fs::read_to_string(path.join("ledger.jsonl")).unwrap();
+    assert_eq!(paid.matches("sanitised_epsilon").count(), 1);
+    let refused = refused(&["sanitised={order=20,smoothness=0.03,noise_multiplier=20,delta=1e-6}"]);
+    assert!(refused.contains("take less than 0.0256"), "{refused}");
+}
+
 /// As published, epsilon is a function of the votes: one record that decides a near-tie is read off it exactly.
 #[test]
 fn a_near_tie_shows_in_the_published_epsilon() {

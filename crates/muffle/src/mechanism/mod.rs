@@ -89,6 +89,7 @@ mod release;
 mod released;
 mod reports;
 mod runs;
+mod smooth;
 mod unbounded;
 mod vector;
 mod written_out;

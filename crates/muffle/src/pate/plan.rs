@@ -1,6 +1,7 @@
 //! From a recipe and its data to numbers: noise, queries, epsilon.
 
 use super::recipe::{METHOD, PateRecipe};
+use super::votes::Votes;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
 use crate::methods::Mode;
@@ -78,7 +79,7 @@ impl PatePlan {
 
     /// What all queries cost.
     pub fn cost(&self) -> Event {
-        self.recipe.votes.cost(self.queries)
+        self.recipe.cost(self.queries)
     }
 
     /// What the run has to keep to.
@@ -134,18 +135,19 @@ pub(super) fn divide(recipe: &PateRecipe, dataset: &Dataset) -> Result<Dataset> 
 fn settle(recipe: &mut PateRecipe, run: &RunRecipe, adjacency: Adjacency) -> Result<u64> {
     let target = run.epsilon.map(|epsilon| Target { epsilon, delta: run.delta, adjacency });
     let votes = recipe.votes;
+    let cost = |votes: Votes, queries: u64| PateRecipe { votes, ..recipe.clone() }.cost(queries);
     match (target, votes.noise(), recipe.queries) {
         (Some(target), None, Some(queries)) => {
             let found =
-                calibrate::noise_multiplier(&Pld, &target, |noise| votes.with_noise(noise).cost(queries))?;
+                calibrate::noise_multiplier(&Pld, &target, |noise| cost(votes.with_noise(noise), queries))?;
             recipe.votes = votes.with_noise(found.value);
             Ok(queries)
         }
         (Some(target), Some(_), None) => {
-            Ok(calibrate::steps(&Pld, &target, |queries| votes.cost(queries))?.value)
+            Ok(calibrate::steps(&Pld, &target, |queries| cost(votes, queries))?.value)
         }
         (target, Some(_), Some(queries)) => {
-            let price = Pld.epsilon(&votes.cost(queries), adjacency, run.delta)?.epsilon;
+            let price = Pld.epsilon(&cost(votes, queries), adjacency, run.delta)?.epsilon;
             match target.filter(|target| price > target.epsilon) {
                 Some(target) => Err(Error::Plan(format!(
                     "{queries} queries with this noise cost {price:.4}, more than epsilon = {}; ask fewer, or leave the noise \

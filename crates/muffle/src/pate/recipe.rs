@@ -2,8 +2,10 @@
 
 use super::learner::Learner;
 use super::queries::Asking;
+use super::sanitised::SanitisedEpsilon;
 use super::student::SelfTraining;
 use super::votes::Votes;
+use muffle_accounting::Event;
 use serde::{Deserialize, Serialize};
 
 /// A recipe of teachers, votes and a student, beside what every run has.
@@ -36,6 +38,9 @@ pub struct PateRecipe {
     /// How the student learns from records without an answer; it does not if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_training: Option<SelfTraining>,
+    /// Releases an epsilon that follows the votes, and pays for it; it stays internal if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitised: Option<SanitisedEpsilon>,
 }
 
 /// The name of the method.
@@ -46,6 +51,12 @@ fn method() -> String {
 }
 
 impl PateRecipe {
+    /// What so many queries cost, and what is released behind them.
+    pub(super) fn cost(&self, queries: u64) -> Event {
+        let behind = self.sanitised.map(|sanitised| sanitised.event());
+        Event::compose([self.votes.cost(queries)].into_iter().chain(behind))
+    }
+
     /// Checks the range of every number by itself.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.method != METHOD {
@@ -61,6 +72,7 @@ impl PateRecipe {
             return Err("queries = 0 is outside 1 and above".to_string());
         }
         self.votes.check(self.teachers)?;
+        self.sanitised.map_or(Ok(()), |sanitised| sanitised.check(&self.votes))?;
         self.teacher.check().map_err(|reason| format!("teacher.{reason}"))?;
         self.student.check().map_err(|reason| format!("student.{reason}"))?;
         self.self_training.map_or(Ok(()), |rule| rule.check(self.student.batch_size))

@@ -31,6 +31,7 @@ const AT_ONCE: u64 = 64;
 /// Names in a saved state.
 const ANSWERS: &str = "answers";
 const STUDENT: &str = "student";
+const SANITISED_EPSILON: &str = "sanitised_epsilon";
 
 /// What became of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,8 @@ pub struct PateTrainer {
     passed: bool,
     answers: Vec<Answer>,
     student: Option<Vec<f32>>,
+    /// The epsilon that follows the votes, once it is released.
+    sanitised: Option<f64>,
     work: Work,
 }
 
@@ -114,6 +117,7 @@ impl PateTrainer {
             passed: true,
             answers: Vec::new(),
             student: None,
+            sanitised: None,
             work: Work::default(),
         })
     }
@@ -284,7 +288,18 @@ impl Trainer for PateTrainer {
         }
     }
 
-    fn close(&mut self, _receipt: Option<Receipt>) -> Result<()> {
+    fn closing(&self) -> Option<Access> {
+        let due = self.sanitised.is_none() && !self.votes.is_empty();
+        self.plan.recipe.sanitised.filter(|_| due).map(|sanitised| sanitised.access())
+    }
+
+    fn close(&mut self, receipt: Option<Receipt>) -> Result<()> {
+        if let (Some(choice), Some(receipt)) = (self.plan.recipe.sanitised, receipt) {
+            let (rule, asked) = (self.plan.recipe.votes, &self.votes[..self.answers.len()]);
+            let epsilon = choice.epsilon(&rule, asked, self.plan.run.delta, &self.mechanism, receipt);
+            // To the precision of a saved state, so that a run that is continued says the same.
+            self.sanitised = Some(f64::from(epsilon as f32));
+        }
         if self.student.is_none() && self.answers.len() as u64 >= self.plan.queries.min(1) {
             self.student = Some(self.study()?);
             if let Some(safe) = &self.safe {
@@ -301,7 +316,10 @@ impl Trainer for PateTrainer {
 
     fn cost(&self, steps: u64) -> Event {
         let lessons = self.plan.lessons() - self.lessons();
-        self.plan.recipe.votes.cost(steps.saturating_sub(lessons))
+        let mut cost = self.plan.recipe.votes.cost(steps.saturating_sub(lessons));
+        let behind = self.plan.recipe.sanitised.filter(|_| self.sanitised.is_none());
+        behind.into_iter().for_each(|sanitised| cost.append(sanitised.event()));
+        cost
     }
 
     fn work(&self) -> Work {
@@ -314,6 +332,10 @@ impl Trainer for PateTrainer {
             .with("teachers", self.plan.recipe.teachers)
             .with("queries", self.answers.len())
             .with("answers", answers);
+        let measured = match self.sanitised {
+            Some(epsilon) => measured.with("sanitised_epsilon", epsilon),
+            None => measured,
+        };
         let Some(student) = &self.student else { return Ok(measured) };
         let mut evaluator = Evaluator::new(self.plan.student.1.clone(), self.plan.run.threads)?;
         Ok(measured.with("test", evaluator.evaluate(student, &self.dataset.test())?))
@@ -329,6 +351,9 @@ impl Trainer for PateTrainer {
         if let Some(student) = &self.student {
             state.insert(STUDENT.to_string(), student.clone());
         }
+        if let Some(epsilon) = self.sanitised {
+            state.insert(SANITISED_EPSILON.to_string(), vec![epsilon as f32]);
+        }
         state
     }
 
@@ -336,6 +361,8 @@ impl Trainer for PateTrainer {
         let numbers = state.get(ANSWERS).ok_or(crate::StateError::Missing(ANSWERS))?;
         self.answers = numbers.chunks_exact(2).map(Answer::of).collect();
         self.student = state.get(STUDENT).cloned();
+        self.sanitised =
+            state.get(SANITISED_EPSILON).and_then(|values| values.first()).map(|value| f64::from(*value));
         let lessons = step - self.answers.len() as u64;
         let count = (lessons as usize * TOGETHER).min(self.plan.recipe.teachers);
         let safe = self.safe.as_ref().expect("a run that is continued has a folder");

@@ -211,7 +211,7 @@ mod tests {
     use muffle_accounting::pld::Pld;
     use muffle_accounting::{Accountant, Adjacency};
 
-    const TRIALS: u64 = 4000;
+    const TRIALS: u64 = 1500;
 
     /// In how many trials the rule lets `votes` through and then names the first class.
     fn named(rule: &Votes, votes: &[u64], seed: u64) -> u64 {
@@ -251,8 +251,8 @@ mod tests {
     fn the_winner_wins_as_often_as_the_noise_lets_it() {
         let rule = Votes::Gaussian { deviation: Some(10.0 / SQRT_2) };
         let share = named(&rule, &[110, 100], 3) as f64 / TRIALS as f64;
-        // Standard error 0.0058; four of them are accepted (false alarm 6·10⁻⁵).
-        assert!((share - 0.841_345).abs() < 4.0 * 0.0058, "{share}");
+        // Standard error 0.0094; four of them are accepted (false alarm 6·10⁻⁵).
+        assert!((share - 0.841_345).abs() < 4.0 * 0.0094, "{share}");
     }
 
     #[test]

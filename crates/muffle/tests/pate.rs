@@ -281,7 +281,7 @@ fn what_does_not_fit_is_refused_with_a_remedy() {
     let settings = [&nobody[..], &["public_from_test="]].concat();
     let job = kinds::plan(&parts(&settings), &unlabelled).unwrap();
     let result = start(&folder.path().join("run"), &*job, &unlabelled, &AtomicBool::new(false), &mut |_| ());
-    let message = result.err().expect("no teacher agrees in the middle").to_string();
+    let message = result.expect_err("no teacher agrees in the middle").to_string();
     assert!(message.contains("no query was answered"), "{message}");
 }
 

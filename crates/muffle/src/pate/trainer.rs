@@ -300,7 +300,7 @@ impl Trainer for PateTrainer {
             // To the precision of a saved state, so that a run that is continued says the same.
             self.sanitised = Some(f64::from(epsilon as f32));
         }
-        if self.student.is_none() && self.answers.len() as u64 >= self.plan.queries.min(1) {
+        if self.student.is_none() {
             self.student = Some(self.study()?);
             if let Some(safe) = &self.safe {
                 let asked = &self.votes[..self.answers.len()];

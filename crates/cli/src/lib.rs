@@ -27,6 +27,7 @@ mod plot;
 mod predict;
 mod progress;
 mod recipes;
+mod relevance;
 mod run_arguments;
 mod search;
 mod study;
@@ -65,6 +66,7 @@ enum Command {
     Methods(methods::Arguments),
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
+    Relevance(relevance::Arguments),
     Search(search::Arguments),
     Study(study::Arguments),
     Sweep(sweep::Arguments),
@@ -114,6 +116,7 @@ fn run(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
         Command::Methods(arguments) => methods::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Relevance(arguments) => relevance::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
         Command::Study(arguments) => study::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),

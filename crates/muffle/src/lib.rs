@@ -89,6 +89,7 @@ pub mod moving_average;
 pub mod noise;
 pub mod optimizer;
 pub mod pate;
+pub mod picture;
 pub mod principal_components;
 pub mod ranges;
 pub mod recipes;

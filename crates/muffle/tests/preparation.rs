@@ -84,6 +84,40 @@ fn a_preparation_survives_an_interruption() {
     }
 }
 
+/// The numbers of `scale` are what the method has learned, whatever noise came to their gradients since, and are in the model.
+#[test]
+fn fixed_numbers_are_set_once_and_stand_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let layers = "model={layers=[{type=\"scale\"},{type=\"dense\",features=2}]}";
+    let scales = |name: &str, settings: &[&str]| {
+        let path = folder.path().join(name);
+        run(&path, &plan(&[&["noise_multiplier=1", "seed=4", layers][..], settings].concat()));
+        Trained::open(&path).unwrap().parameters[..3].to_vec()
+    };
+    let found = scales("one", &["method=adlm", "steps=1"]);
+    assert!(found.iter().all(|scale| *scale != 1.0), "{found:?}");
+    let squares: f32 = found.iter().map(|scale| scale * scale).sum();
+    assert!((squares - 3.0).abs() < 1e-5, "{found:?}");
+    assert_eq!(scales("many", &["method=adlm", "steps=9", "moving_average=0.9"]), found);
+    assert_eq!(scales("plain", &["method=dp-sgd", "steps=9"]), [1.0; 3]);
+}
+
+/// What γ makes of relevances is known when they are: the run ends, and says what they were like.
+#[test]
+fn a_distance_that_makes_no_regions_ends_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for (gamma, part) in
+        [("1e9", "makes one region of 3 features"), ("1e-9", "makes 3 regions of 3 features")]
+    {
+        let setting = format!("parameters.gamma={gamma}");
+        let plan = plan(&["noise_multiplier=1", "seed=4", "method=afrrs", &setting]);
+        let path = folder.path().join(gamma);
+        let error = start(&path, &plan, &dataset(), &AtomicBool::new(false), &mut |_| {}).err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+        assert_eq!(read_ledger(&path).unwrap().entries().len(), 1, "it is paid for");
+    }
+}
+
 /// Components come before what the method learns: an interruption between the two loses neither.
 #[test]
 fn an_interruption_between_two_preparations_loses_neither() {

@@ -27,6 +27,7 @@ use crate::layers::max_pool::MaxPool;
 use crate::layers::multi_head_attention::MultiHeadAttention;
 use crate::layers::position_embedding::PositionEmbedding;
 use crate::layers::reshape::Reshape;
+use crate::layers::scale::Scale;
 use crate::layers::scattering::Scattering;
 use crate::layers::window::{Extent, Window};
 use crate::layers::winograd_conv2d::WinogradConv2d;
@@ -276,6 +277,8 @@ pub enum LayerConfig {
         /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
         shape: Vec<usize>,
     },
+    /// Every value times a number of its own, which training does not move: ones, unless a method sets them.
+    Scale,
     /// Long short-term memory.
     Lstm {
         /// Size of the hidden state.
@@ -348,6 +351,7 @@ impl LayerConfig {
             LayerConfig::Flatten => "flatten",
             LayerConfig::Fusion { .. } => "fusion",
             LayerConfig::Reshape { .. } => "reshape",
+            LayerConfig::Scale => "scale",
             LayerConfig::Lstm { .. } => "lstm",
             LayerConfig::Gru { .. } => "gru",
         }
@@ -421,6 +425,7 @@ impl LayerConfig {
             LayerConfig::Flatten => Box::new(Flatten::new(context)?),
             LayerConfig::Fusion { separate } => Box::new(Fusion::new(context, separate)?),
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
+            LayerConfig::Scale => Box::new(Scale::new(context)),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
             LayerConfig::Gru { features, sequence } => Box::new(Gru::new(context, features, sequence)?),
         })

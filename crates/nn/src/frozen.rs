@@ -4,7 +4,7 @@
 //! and nothing is carried back to where no tensor is left.
 
 use crate::error::{Error, Result};
-use crate::layer::{Backward, Forward, Layer, Pass, Purpose, RelevanceRule, Weights};
+use crate::layer::{Backward, Carry, Forward, Layer, Pass, Purpose, RelevanceRule, Weights};
 use crate::model_file::nearest::nearest;
 use crate::network::{Network, Node};
 use crate::pattern::matches;
@@ -76,6 +76,10 @@ impl Layer for Frozen {
 
     fn relevance(&self) -> Option<RelevanceRule> {
         self.layer.relevance()
+    }
+
+    fn carry_relevance(&self, call: Carry) {
+        self.layer.carry_relevance(Carry { weights: self.weights(call.weights), ..call });
     }
 }
 

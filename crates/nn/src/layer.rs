@@ -174,6 +174,8 @@ pub enum Role {
     Trainable,
     /// A running statistic, moved by the layer itself.
     Statistic,
+    /// Set by whoever knows its values, before training; no gradient reaches it.
+    Fixed,
 }
 
 /// One tensor of a layer.
@@ -208,7 +210,7 @@ impl Tensor {
     }
 }
 
-/// How relevance goes back through a layer: one of three ways.
+/// How relevance goes back through a layer: one of four ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelevanceRule {
     /// To each input in proportion to what it adds to the output: for layers that are linear in their input but for a bias.
@@ -217,6 +219,26 @@ pub enum RelevanceRule {
     Moved,
     /// Unchanged: for layers that map every value on its own.
     Through,
+    /// As the layer says in [`carry_relevance`](Layer::carry_relevance): for layers in which values scale or gate each other.
+    Own,
+}
+
+/// What [`Layer::carry_relevance`] works on: one example, after its forward pass in use.
+pub struct Carry<'a> {
+    /// The numbers that `forward` computed with.
+    pub weights: Weights<'a>,
+    /// The example, as a micro-batch of one.
+    pub pass: &'a Pass<'a>,
+    /// What `forward` read and wrote.
+    pub values: Values<'a>,
+    /// Relevance of the outputs.
+    pub upstream: &'a [f32],
+    /// Where the relevance of the inputs goes.
+    pub downstream: &'a mut [f32],
+    /// Added to the size of every sum before it divides, as [`ratio`](crate::relevance::ratio) does.
+    pub stabiliser: f32,
+    /// What `forward` left on the tape; shorter in use than in training for some layers.
+    pub tape: &'a [f32],
 }
 
 /// How the gradients of examples come into a sum, each times its factor.
@@ -327,6 +349,14 @@ pub trait Layer: Send + Sync {
     /// How relevance goes back through the layer; `None` if there is no rule for it.
     fn relevance(&self) -> Option<RelevanceRule> {
         None
+    }
+
+    /// Carries the relevance of one example from the outputs to the inputs; called if the rule is [`RelevanceRule::Own`].
+    ///
+    /// # Panics
+    /// If the layer has that rule and does not say what it is.
+    fn carry_relevance(&self, _call: Carry) {
+        panic!("layer kind `{}` has a rule of relevance of its own and does not say which", self.kind())
     }
 
     /// The axis of a tensor's [sizes](Tensor::sizes) that counts the layer's output channels, which own its values.

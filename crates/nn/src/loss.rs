@@ -14,6 +14,12 @@ use serde::{Deserialize, Serialize};
 pub enum Loss {
     /// `-ln softmax(output)[class]`.
     SoftmaxCrossEntropy,
+    /// Sum over the outputs of `ln 2 + (1/2 - y) z + z²/8`, where `y` is one for the class and zero for others: the cross-entropy of
+    /// each class by itself, up to the second degree at zero.
+    ///
+    /// # Source
+    /// Zhang et al. 2012, "Functional mechanism: regression analysis under differential privacy", section 5.
+    PolynomialCrossEntropy,
     /// Mean over the outputs of `ln(1 + e^z) - t z`: the cross-entropy of logistic outputs, on logits. Each output is a label
     /// of its own, which holds (one) or does not (zero).
     BinaryCrossEntropy,
@@ -44,12 +50,18 @@ impl Loss {
             (Loss::Huber { delta }, _) if !(*delta > 0.0 && delta.is_finite()) => Err(Error::Options(
                 format!("the Huber loss needs a delta above zero and finite, not {delta}"),
             )),
-            (Loss::SoftmaxCrossEntropy, Target::Class(class)) if (class as usize) < width => Ok(()),
-            (Loss::SoftmaxCrossEntropy, Target::Class(class)) => Err(Error::Options(format!(
-                "class {class} does not exist in a network with {width} outputs (classes count from 0)"
-            ))),
-            (Loss::SoftmaxCrossEntropy, Target::Values(_)) => {
-                Err(Error::Options("softmax cross-entropy needs a class as target".to_string()))
+            (Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy, Target::Class(class))
+                if (class as usize) < width =>
+            {
+                Ok(())
+            }
+            (Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy, Target::Class(class)) => {
+                Err(Error::Options(format!(
+                    "class {class} does not exist in a network with {width} outputs (classes count from 0)"
+                )))
+            }
+            (Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy, Target::Values(_)) => {
+                Err(Error::Options("the cross-entropy of classes needs a class as target".to_string()))
             }
             (_, Target::Values(values)) if values.len() == width => Ok(()),
             (_, Target::Values(values)) => Err(Error::Options(format!(
@@ -70,6 +82,9 @@ impl Loss {
         match (*self, target) {
             (Loss::SoftmaxCrossEntropy, Target::Class(class)) => {
                 softmax_cross_entropy(output, class as usize, gradient)
+            }
+            (Loss::PolynomialCrossEntropy, Target::Class(class)) => {
+                polynomial_cross_entropy(output, class as usize, gradient)
             }
             (Loss::BinaryCrossEntropy, Target::Values(targets)) => {
                 binary_cross_entropy(output, targets, gradient)
@@ -97,6 +112,16 @@ fn softmax_cross_entropy(output: &[f32], class: usize, gradient: &mut [f32]) -> 
     // Not its probability less one: of a class that is all but certain, nothing but rounding would be left.
     gradient[class] = -others / sum;
     if own == 1.0 { others.ln_1p() } else { sum.ln() - (output[class] - largest) }
+}
+
+fn polynomial_cross_entropy(output: &[f32], class: usize, gradient: &mut [f32]) -> f32 {
+    let mut sum = 0.0;
+    for (index, (gradient, &logit)) in gradient.iter_mut().zip(output).enumerate() {
+        let slope = if index == class { -0.5 } else { 0.5 };
+        *gradient = slope + logit / 4.0;
+        sum += std::f32::consts::LN_2 + logit * (slope + logit / 8.0);
+    }
+    sum
 }
 
 fn binary_cross_entropy(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {

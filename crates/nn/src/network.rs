@@ -180,6 +180,17 @@ impl Network {
         self.parameters.iter().filter(trainable).map(|parameter| parameter.range.len()).sum()
     }
 
+    /// Where the values lie that training does not move and that nobody but a method sets.
+    pub fn fixed(&self) -> impl Iterator<Item = Range<usize>> {
+        let fixed = |parameter: &&Parameter| parameter.tensor.role == Role::Fixed;
+        self.parameters.iter().filter(fixed).map(|parameter| parameter.range.clone())
+    }
+
+    /// Whether a node has tensors that gradients have to reach.
+    pub(crate) fn learns(&self, node: &Node) -> bool {
+        self.parameters[node.tensors.clone()].iter().any(|parameter| parameter.tensor.role != Role::Fixed)
+    }
+
     /// How many tokens there are, if the inputs are numbers of tokens.
     pub fn tokens(&self) -> Option<usize> {
         let first = self.nodes.iter().filter(|node| node.inputs.contains(&0));

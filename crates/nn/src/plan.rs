@@ -16,7 +16,7 @@ pub struct NodePlan {
     pub prepared: Range<usize>,
     /// A private copy of the input, if hooks may change it.
     pub tap: Option<usize>,
-    /// Whether gradients come this way: not where no tensor lies at the node or before it.
+    /// Whether gradients come this way: not where no tensor that learns lies at the node or before it.
     pub goes_back: bool,
 }
 
@@ -87,7 +87,7 @@ impl Plan {
                 Operation::Sum | Operation::Concat => false,
             };
             wants_gradient[node.output] =
-                !node.tensors.is_empty() || node.inputs.iter().any(|&edge| wants_gradient[edge]);
+                network.learns(node) || node.inputs.iter().any(|&edge| wants_gradient[edge]);
             let prepared = match &node.operation {
                 Operation::Layer(layer) => plan.prepared_len..plan.prepared_len + layer.prepared_len(),
                 _ => plan.prepared_len..plan.prepared_len,

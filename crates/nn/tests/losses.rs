@@ -10,15 +10,21 @@ use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
 const HUBER: Loss = Loss::Huber { delta: 0.7 };
-const LOSSES: [Loss; 5] =
-    [Loss::SoftmaxCrossEntropy, Loss::BinaryCrossEntropy, Loss::MeanSquaredError, HUBER, Loss::Linear];
+const LOSSES: [Loss; 6] = [
+    Loss::SoftmaxCrossEntropy,
+    Loss::PolynomialCrossEntropy,
+    Loss::BinaryCrossEntropy,
+    Loss::MeanSquaredError,
+    HUBER,
+    Loss::Linear,
+];
 
 /// Step of the central differences; losses near one are known to 1e-7, so their slopes to 1e-5.
 const STEP: f32 = 0.01;
 
 /// Whether the targets of a loss are classes.
 fn takes_class(loss: Loss) -> bool {
-    loss == Loss::SoftmaxCrossEntropy
+    matches!(loss, Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy)
 }
 
 fn slope(mut value: impl FnMut(f32) -> f32) -> f32 {
@@ -45,7 +51,9 @@ impl Case {
         let labels = |value: f32| if value > 0.0 { 1.0 } else { 0.0 };
         let values = (0..15).map(|_| generator.normal());
         let examples: Box<dyn Examples> = match loss {
-            Loss::SoftmaxCrossEntropy => Box::new(Batch::new(inputs, vec![0, 2, 1, 1, 0])),
+            Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy => {
+                Box::new(Batch::new(inputs, vec![0, 2, 1, 1, 0]))
+            }
             Loss::BinaryCrossEntropy => Box::new(Regression::new(inputs, values.map(labels).collect(), 5)),
             _ => Box::new(Regression::new(inputs, values.collect(), 5)),
         };

@@ -76,6 +76,14 @@ fn dense_layers() {
     check(&Setting::layers(Shape::Vector(11), vec![dense(7), Activation::Tanh.into(), dense(4)], 7));
 }
 
+/// What does not move has no gradient, and lets that of others through.
+#[test]
+fn fixed_scales() {
+    let scale = || LayerConfig::Scale.into();
+    check(&Setting::layers(Shape::Vector(11), vec![scale(), dense(7), tanh(), scale(), dense(4)], 7));
+    on_images(vec![scale()]);
+}
+
 #[test]
 fn convolutions() {
     for (kernel, stride, padding, groups, bias) in [

@@ -6,7 +6,8 @@ use crate::train::Outcome;
 use clap::Args;
 use muffle::atomic_file;
 use muffle::attack::Entry;
-use muffle::attack::inversion::{ENTRY, Inversion, invert, png};
+use muffle::attack::inversion::{ENTRY, Inversion, invert};
+use muffle::picture::png;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -4,7 +4,6 @@ use super::Entry;
 use crate::data::{Dataset, Records};
 use crate::error::{Error, Result};
 use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose, Shape, Target};
-use png::{ColorType, Encoder};
 use std::sync::Arc;
 
 /// Its row of the table.
@@ -84,23 +83,6 @@ pub fn invert(
     let after = probability(network, parameters, dataset, &seen, class)?;
     let likeness = correlation(&seen, &mean_image(dataset, class));
     Ok(Inversion { pixels, before, after, likeness })
-}
-
-/// Images side by side as a PNG file.
-///
-/// # Panics
-/// If the shape is not that of an image with one or three channels, or an image has another number of values.
-pub fn png(shape: Shape, images: &[&[u8]]) -> Vec<u8> {
-    let Shape::Image { height, width, channels } = shape else { panic!("{shape} is no image") };
-    let row = |image: &[u8], row: usize| image[row * width * channels..][..width * channels].to_vec();
-    let pixels: Vec<u8> =
-        (0..height).flat_map(|place| images.iter().flat_map(move |image| row(image, place))).collect();
-    let mut file = Vec::new();
-    let mut encoder = Encoder::new(&mut file, (width * images.len()) as u32, height as u32);
-    encoder.set_color(if channels == 1 { ColorType::Grayscale } else { ColorType::Rgb });
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
-    written.expect("an image in memory is written to memory");
-    file
 }
 
 fn check(dataset: &Dataset, class: usize) -> Result<()> {
@@ -193,21 +175,5 @@ mod tests {
         // Deviations (-1, 0, 1) and (-1, 2, -1).
         assert_eq!(correlation(&[1.0, 2.0, 3.0], &[0.0, 3.0, 0.0]), 0.0);
         assert_eq!(correlation(&[1.0, 1.0], &[0.0, 3.0]), 0.0);
-    }
-
-    /// Width, height and pixels of a file.
-    fn read(file: &[u8]) -> (u32, u32, Vec<u8>) {
-        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        let size = reader.next_frame(&mut pixels).unwrap();
-        (size.width, size.height, pixels)
-    }
-
-    #[test]
-    fn a_picture_reads_back() {
-        let pixels = [0, 50, 100, 150, 200, 250];
-        assert_eq!(read(&png(Shape::image(1, 2, 3), &[&pixels])), (3, 2, pixels.to_vec()));
-        assert_eq!(read(&png(Shape::image(3, 1, 2), &[&pixels])), (2, 1, pixels.to_vec()));
-        assert_eq!(read(&png(Shape::image(1, 2, 1), &[&[1, 2], &[3, 4]])), (2, 2, vec![1, 3, 2, 4]));
     }
 }

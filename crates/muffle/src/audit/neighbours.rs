@@ -17,6 +17,9 @@ pub struct Neighbours {
     pub steps: Vec<(Batch, Batch)>,
     /// Steps before these on records that are the same in both worlds, with noise that is the same in every play.
     pub history: u64,
+    /// Whether the weights of the first layer are zero, so that no output depends on the inputs: gradients then show labels and what is
+    /// added to inputs, and nothing else.
+    pub blank: bool,
     /// Whether the attacker looks at the difference of the first two releases instead of the last one.
     pub difference: bool,
 }
@@ -25,7 +28,8 @@ pub struct Neighbours {
 ///
 /// # Source
 /// The attacks against each published form: a large record beside quiet ones (Ma et al. 2023, Lin et al. 2020, Li et al.
-/// 2024), a record that orders relevance anew (Gong et al. 2020), a record that tips the median (Lin et al. 2020, Algorithm 2), an empty batch, two releases under one draw.
+/// 2024), a record that orders relevance anew (Gong et al. 2020), a record that tips the median (Lin et al. 2020, Algorithm 2), an empty batch, labels beside noise on inputs (Phan et
+/// al. 2017, Wang et al. 2023), two releases under one draw.
 pub fn neighbours(planted: &Planted, adjacency: Adjacency) -> Vec<Neighbours> {
     let quiet = [Record::with_gradient(0.0); 7];
     let large = Record::with_gradient(LARGE);
@@ -43,7 +47,7 @@ pub fn neighbours(planted: &Planted, adjacency: Adjacency) -> Vec<Neighbours> {
     };
     let same = || (planted.batch(&quiet), planted.batch(&quiet));
     let halves = [SMALL, 1.0 / SMALL].map(Record::with_gradient).repeat(4);
-    let one = |name, steps| Neighbours { name, steps, history: 0, difference: false };
+    let one = |name, steps| Neighbours { name, steps, history: 0, blank: false, difference: false };
     vec![
         one("a large record beside quiet ones", vec![pair(&quiet, large)]),
         Neighbours {
@@ -53,6 +57,10 @@ pub fn neighbours(planted: &Planted, adjacency: Adjacency) -> Vec<Neighbours> {
         one("a large record alone", vec![pair(&[], large)]),
         one("a record without a gradient that says which neurons matter", vec![pair(&quiet, relevant)]),
         one("a record that tips the median of the norms", vec![pair(&halves, Record::with_gradient(SMALL))]),
+        Neighbours {
+            blank: true,
+            ..one("a label beside one other, at blank weights", vec![pair(&quiet[..1], quiet[0])])
+        },
         Neighbours {
             difference: true,
             ..one(

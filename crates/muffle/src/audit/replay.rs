@@ -108,7 +108,7 @@ impl<'a> Replay<'a> {
     /// Takes the next step on a batch and goes on behind it.
     pub fn advance(&mut self, batch: &dyn Examples) -> Result<Vec<f32>> {
         let Replay { subject, method, engine, key, step, .. } = self;
-        let released = subject.release(&mut **method, engine, key, *step, batch)?;
+        let released = subject.release(&mut **method, engine, &subject.parameters, key, *step, batch)?;
         *step += 1;
         Ok(released)
     }
@@ -117,7 +117,7 @@ impl<'a> Replay<'a> {
     fn rehearse(&mut self, state: &State, key: &Key, batch: &dyn Examples) -> Result<Vec<f32>> {
         let Replay { subject, method, engine, step, .. } = self;
         method.restore(state)?;
-        subject.release(&mut **method, engine, key, *step, batch)
+        subject.release(&mut **method, engine, &subject.parameters, key, *step, batch)
     }
 }
 

@@ -15,6 +15,8 @@ pub struct StepsGame<'a> {
     subject: &'a Subject<'a>,
     neighbours: Neighbours,
     engine: Engine,
+    /// Where the network is.
+    parameters: Vec<f32>,
     /// What the method knows after its history.
     state: State,
 }
@@ -28,7 +30,11 @@ impl<'a> StepsGame<'a> {
         let mut method = (subject.method)()?;
         // Plays are short: starting threads for them would take longer than they do.
         let engine = subject.engine(&*method, Some(1))?;
-        let mut game = StepsGame { subject, neighbours, engine, state: State::new() };
+        let mut parameters = subject.parameters.clone();
+        if neighbours.blank {
+            parameters[subject.network.parameters()[0].range.clone()].fill(0.0);
+        }
+        let mut game = StepsGame { subject, neighbours, engine, parameters, state: State::new() };
         for step in 0..game.neighbours.history {
             game.release(&mut *method, &Key::from_seed(HISTORY), step, false)?;
         }
@@ -40,7 +46,7 @@ impl<'a> StepsGame<'a> {
         let place = step.saturating_sub(self.neighbours.history) as usize;
         let (with, without): &(Batch, Batch) = &self.neighbours.steps[place];
         let examples = if present { with } else { without };
-        self.subject.release(method, &mut self.engine, key, step, examples)
+        self.subject.release(method, &mut self.engine, &self.parameters, key, step, examples)
     }
 }
 

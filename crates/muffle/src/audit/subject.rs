@@ -60,11 +60,12 @@ impl<'a> Subject<'a> {
         Ok(Engine::new(self.network.clone(), options)?)
     }
 
-    /// One release of a run with this key.
+    /// One release of a run with this key, at these parameters.
     pub(super) fn release(
         &self,
         method: &mut dyn Method,
         engine: &mut Engine,
+        parameters: &[f32],
         key: &Key,
         step: u64,
         examples: &dyn Examples,
@@ -72,7 +73,7 @@ impl<'a> Subject<'a> {
         let release = self.claim.clone().unwrap_or_else(|| method.event(self.noise_multiplier));
         let access = Access::all(STEPS, (self.number)(step), release);
         let released = method.release(Step {
-            gradients: Gradients { engine, parameters: &self.parameters, examples, loss: self.loss, seed: 0 },
+            gradients: Gradients { engine, parameters, examples, loss: self.loss, seed: 0 },
             mechanism: &(self.mechanism)(key),
             receipt: Ledger::in_memory().pay_one(access)?,
             noise_multiplier: self.noise_multiplier,

@@ -99,7 +99,7 @@ pub use choice::{Noise, NoiseKind};
 pub use counted::Count;
 pub use gradients::{Gradients, Rule};
 pub use released::{Released, Unprotected};
-pub use unbounded::{Deviations, Unbounded};
+pub use unbounded::{Deviations, LaplaceNoise, Unbounded};
 pub use vector::BoundedVector;
 
 use crate::clip::{Allocation, Bounds};

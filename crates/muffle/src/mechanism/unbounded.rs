@@ -3,7 +3,7 @@
 use super::runs::Runs;
 use super::{Mechanism, Released};
 use crate::ledger::Receipt;
-use crate::noise::GaussianNoise;
+use crate::noise::{GaussianNoise, IntegerNoise, Purpose, Stream};
 use muffle_accounting::Event;
 use muffle_nn::Engine;
 
@@ -37,6 +37,16 @@ impl Unbounded<'_> {
         self.engine.network().parameters().iter().map(|tensor| norm(&sum[tensor.range.clone()])).collect()
     }
 
+    /// Adds numbers to the coordinates of the sum from one on: noise that a paper makes from what it knows of the sum.
+    pub fn add(&mut self, first: usize, values: &[f32]) {
+        self.engine.for_each_chunk(&|begin, chunk: &mut [f32]| {
+            let end = (first + values.len()).min(begin + chunk.len());
+            for place in first.max(begin)..end {
+                chunk[place - begin] += values[place - first];
+            }
+        });
+    }
+
     /// Moves every coordinate of the sum into ± its tensor's limit.
     pub fn clamp(&mut self, limits: &[f32]) {
         let ends: Vec<usize> =
@@ -50,7 +60,54 @@ impl Unbounded<'_> {
     }
 }
 
+/// Laplace noise for numbers of which nothing is proved, by coordinate.
+pub struct LaplaceNoise {
+    integers: IntegerNoise,
+}
+
+/// Integers to a unit: as good as real numbers.
+const UNIT: f64 = 1_048_576.0;
+
+impl LaplaceNoise {
+    /// Writes noise of this scale for the coordinates from one on.
+    pub fn fill(&self, first_coordinate: u64, scale: f64, values: &mut [f64]) {
+        values.fill(0.0);
+        self.integers.add(first_coordinate, values);
+        values.iter_mut().for_each(|value| *value *= scale / UNIT);
+    }
+}
+
 impl Mechanism {
+    /// Laplace noise for papers that add it to inputs and coefficients in a step, beside the release.
+    pub fn published_laplace(&self, receipt: &Receipt) -> LaplaceNoise {
+        LaplaceNoise { integers: IntegerNoise::laplace(&self.key, receipt.beside(), UNIT) }
+    }
+
+    /// Laplace noise for papers that draw it once for each record and use it in every step. The first stream of this purpose is that of
+    /// the release before training.
+    pub fn published_once(&self) -> LaplaceNoise {
+        LaplaceNoise {
+            integers: IntegerNoise::laplace(&self.key, Stream::new(Purpose::RelevanceNoise, 1), UNIT),
+        }
+    }
+
+    /// Adds Laplace noise of a scale that nobody vouches for to numbers of which nothing is proved.
+    ///
+    /// # Guarantee
+    /// None: the receipt is for a claim, or for no privacy at all.
+    ///
+    /// # Panics
+    /// If the receipt is for a mechanism that is proved.
+    pub fn publish_numbers(&self, mut values: Vec<f64>, scale: f64, receipt: Receipt) -> Vec<f64> {
+        let paid = receipt.release().clone();
+        assert!(matches!(paid, Event::Claimed { .. } | Event::NonPrivate), "an unproved release is a claim");
+        let (stream, _) = receipt.redeem(&paid);
+        let mut noise = vec![0.0; values.len()];
+        LaplaceNoise { integers: IntegerNoise::laplace(&self.key, stream, UNIT) }.fill(0, scale, &mut noise);
+        values.iter_mut().zip(noise).for_each(|(value, noise)| *value += noise);
+        values
+    }
+
     /// Adds noise of a scale that nobody vouches for, as a paper prints it, and divides by the public constant.
     ///
     /// # Guarantee

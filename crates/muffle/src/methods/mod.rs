@@ -5,7 +5,9 @@
 
 mod adadp;
 mod adaptive_threshold;
+mod adlm;
 mod adpsgd;
+mod afrrs;
 mod auto;
 mod backprop_clip;
 mod dp_adam_ilg;
@@ -19,10 +21,12 @@ mod icgc;
 mod improved_dp_sgd;
 mod ng_local;
 mod noisy_gradient;
+mod noisy_inputs;
 mod one_rule;
 mod parameters;
 mod quantile_clip;
 mod relevance_noise;
+mod relevant_inputs;
 mod tempered_sigmoid;
 
 pub use dp_sgd::ENTRY as REFERENCE;
@@ -82,14 +86,17 @@ pub struct Step<'a, 's> {
 
 /// What a method learns from before the first step.
 pub struct Preparation<'s> {
-    /// The first parameters.
-    pub parameters: &'s [f32],
+    /// The first parameters. Those that training does not move ([`Role::Fixed`](muffle_nn::layer::Role::Fixed)) are the method's to set
+    /// from what it releases.
+    pub parameters: &'s mut [f32],
     /// All records that are trained on.
     pub examples: &'s dyn Examples,
     /// Draws the noise.
     pub mechanism: &'s Mechanism,
     /// What was paid for.
     pub receipt: Receipt,
+    /// That of the steps to come.
+    pub noise_multiplier: f64,
 }
 
 /// What a step gave.
@@ -228,6 +235,8 @@ pub static METHODS: &[&Entry] = &[
     &dpnas::ENTRY,
     &dp_adam_ilg::ENTRY,
     &relevance_noise::ENTRY,
+    &adlm::ENTRY,
+    &afrrs::ENTRY,
 ];
 
 /// The method of this name.

@@ -65,6 +65,14 @@ impl Parameters {
         }
     }
 
+    /// The value of a parameter that is what a release costs by itself.
+    pub fn epsilon(&self, name: &str) -> Result<f64, String> {
+        match self.get(name) {
+            value if (1e-6..=1e6).contains(&value) => Ok(value),
+            value => Err(format!("parameters.{name} = {value} is outside [1e-6, 1e6]")),
+        }
+    }
+
     /// The value of a parameter that has to lie between zero and one.
     pub fn share(&self, name: &str) -> Result<f64, String> {
         match self.get(name) {

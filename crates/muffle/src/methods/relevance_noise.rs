@@ -5,7 +5,7 @@ use super::{
 };
 use crate::clip::factor;
 use crate::mechanism::{Deviations, Gradients, Rule};
-use crate::relevance::{self, Of};
+use crate::relevance::{self, Of, shares};
 use crate::state::restore;
 use crate::{State, StateError};
 use muffle_accounting::Event;
@@ -22,7 +22,7 @@ pub static ENTRY: Entry = Entry {
         verdict: Verdict::Unsound,
         modes: &[Mode::Sound, Mode::AsPublished],
         composes: "layer-wise relevance propagation, private average relevance, a clip and Gaussian noise in units of neurons",
-        steps: "a neuron is an output of a dense layer or a channel of a convolution, with its weights and bias. R is its share \
+        steps: "a neuron is an output feature or channel of a layer with tensors, with its weights and bias. R is its share \
             of the relevance, on average one, at least a floor. Noise of deviation σC/√R on neuron g, and each record's \
             gradient scaled so that √Σ R‖g‖² ≤ C. Sound: R is released once, with Laplace noise, at the first weights, which \
             are random and so public: no warm-up has to be paid for, and no step spends on R again. As published (our \
@@ -63,10 +63,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     if blueprint.mode == Mode::AsPublished {
         return Ok(Box::new(Published { propagation, threshold, floor }));
     }
-    let epsilon = parameters.get("relevance_epsilon");
-    if !(1e-6..=1e6).contains(&epsilon) {
-        return Err(format!("parameters.relevance_epsilon = {epsilon} is outside [1e-6, 1e6]"));
-    }
+    let epsilon = parameters.epsilon("relevance_epsilon")?;
     Ok(Box::new(RelevanceNoise {
         shares: vec![1.0; propagation.neurons().count()],
         noise_multiplier: relevance::noise_multiplier(epsilon, blueprint.adjacency),
@@ -85,20 +82,6 @@ struct RelevanceNoise {
     noise_multiplier: f64,
     threshold: f64,
     floor: f64,
-}
-
-/// Relevances as shares of their mean, raised to a floor and brought back to a mean of one; all alike if there is no
-/// relevance at all.
-fn shares(relevance: &[f64], floor: f64) -> Vec<f32> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let positive: Vec<f64> = relevance.iter().map(|value| value.max(0.0)).collect();
-    let usual = mean(&positive);
-    if usual <= 0.0 {
-        return vec![1.0; relevance.len()];
-    }
-    let raised: Vec<f64> = positive.iter().map(|value| (value / usual).max(floor)).collect();
-    let usual = mean(&raised);
-    raised.iter().map(|value| (value / usual) as f32).collect()
 }
 
 /// 1/√R of the neuron that owns each parameter.
@@ -124,7 +107,7 @@ impl Method for RelevanceNoise {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> muffle_nn::Result<()> {
-        let Preparation { parameters, examples, mechanism, receipt } = preparation;
+        let Preparation { parameters, examples, mechanism, receipt, .. } = preparation;
         let sum = relevance::bounded(&self.propagation, parameters, examples, Of::Neurons)?;
         let (relevance, _) = mechanism.answer(sum, self.noise_multiplier, receipt);
         self.shares = shares(&relevance, self.floor);
@@ -171,20 +154,5 @@ impl Method for Published {
         let deviations = units.iter().map(|unit| scale * unit).collect();
         let gradient = step.mechanism.publish(sum, &Deviations::Coordinates(deviations), step.receipt);
         Ok(Release { gradient, unprotected })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shares;
-
-    #[test]
-    fn shares_by_hand() {
-        // Mean 2, so 2.25, 0.75 and, raised from a negative number, 0.1: together 3.1 in place of 3.
-        let found = shares(&[4.5, 1.5, -3.0], 0.1);
-        let expected = [2.25, 0.75, 0.1].map(|share| share * 3.0 / 3.1);
-        let near = |(left, right): (&f32, &f64)| (f64::from(*left) - right).abs() < 1e-6;
-        assert!(found.iter().zip(&expected).all(near), "{found:?}");
-        assert_eq!(shares(&[-1.0, 0.0], 0.1), [1.0, 1.0]);
     }
 }

@@ -2,9 +2,16 @@
 //!
 //! The network has to be public, or itself the result of private training: its parameters are taken as known.
 
+mod mean;
+mod regions;
+mod shares;
 #[cfg(test)]
 mod tests;
 mod unit;
+
+pub use mean::{ORIGIN, PURPOSE, Released, release};
+pub use regions::{Regions, Until};
+pub use shares::shares;
 
 use crate::mechanism::BoundedVector;
 use muffle_accounting::Adjacency;

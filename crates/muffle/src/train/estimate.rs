@@ -44,7 +44,7 @@ fn made_up(plan: &Plan) -> Result<Dataset> {
     let (input, outputs) = (plan.network.input(), plan.network.output().len());
     let names = || (0..outputs).map(|output| output.to_string()).collect();
     let task = match plan.loss {
-        Loss::SoftmaxCrossEntropy => Task::Classes(names()),
+        Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy => Task::Classes(names()),
         _ => Task::Labels(names()),
     };
     let mut split = |records: usize| Split {

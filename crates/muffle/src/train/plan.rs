@@ -94,8 +94,10 @@ impl TargetShape {
             return Err(Error::Plan("the records have no target: there is nothing to learn".to_string()));
         };
         let fits = |loss: &Loss| match (self, loss) {
-            (TargetShape::Classes(_), loss) => *loss == Loss::SoftmaxCrossEntropy,
-            (_, Loss::SoftmaxCrossEntropy | Loss::Linear) => false,
+            (TargetShape::Classes(_), loss) => {
+                matches!(loss, Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy)
+            }
+            (_, Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy | Loss::Linear) => false,
             _ => true,
         };
         match chosen.unwrap_or(usual) {
@@ -225,6 +227,12 @@ impl Plan {
         let mut recipe = self.recipe.clone();
         (recipe.training.validation, recipe.training.principal_components) = (None, None);
         recipe.training.threshold = None;
+        // Made-up inputs keep to no narrow range.
+        for (name, value) in [("low", -1e3), ("high", 1e3)] {
+            if self.method.parameters.iter().any(|parameter| parameter.name == name) {
+                recipe.training.parameters.insert(name.to_string(), value);
+            }
+        }
         Plan { sample_rate: 1.0, recipe, ..self.clone() }
     }
 

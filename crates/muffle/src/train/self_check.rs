@@ -142,7 +142,7 @@ impl Trial<'_> {
         let (width, outputs) = (network.input().len(), network.output().len());
         let rows =
             (0..outputs * outputs).map(|place| f32::from(u8::from(place % (outputs + 1) == 0))).collect();
-        let classes = self.loss == Loss::SoftmaxCrossEntropy;
+        let classes = matches!(self.loss, Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy);
         let batch = MadeUp { inputs, width, outputs, first, classes, rows };
         let norms = Mutex::new(Vec::new());
         let weigh = |squared_norms: &[f64], factors: &mut [f32]| {

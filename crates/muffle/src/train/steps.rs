@@ -21,6 +21,7 @@ use crate::sampler::{Charges, Sampler};
 use crate::state::restore;
 use muffle_accounting::Event;
 use muffle_nn::{Engine, Examples, Options};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Says in a saved state that the method has learned what it needs before the first step.
@@ -52,6 +53,8 @@ pub(super) struct Steps {
     mechanism: Mechanism,
     optimizer: Box<dyn Optimizer>,
     parameters: Vec<f32>,
+    /// Which of them stand still.
+    fixed: Vec<Range<usize>>,
     average: Option<MovingAverage>,
     step: u64,
     work: Work,
@@ -93,6 +96,7 @@ impl Steps {
             prepared: method.preparation().is_none(),
             mechanism: plan.mechanism(&key),
             parameters,
+            fixed: plan.network.fixed().collect(),
             method,
             step: 0,
             work: Work::default(),
@@ -120,7 +124,7 @@ impl Steps {
             return vec![access];
         }
         if let Some(event) = self.method.preparation().filter(|_| !self.prepared) {
-            return vec![Access::all(METHOD, 0, event)];
+            return vec![Access::all(METHOD, 0, self.plan.claim().unwrap_or(event))];
         }
         let end = (self.step + most).min(self.plan.steps).min(self.noise_known_until());
         let mut charges = self.charges.clone();
@@ -195,11 +199,14 @@ impl Steps {
     fn prepare(&mut self, receipt: Receipt) -> Result<()> {
         let (view, receipt) = self.training.all(receipt);
         self.method.prepare(Preparation {
-            parameters: &self.parameters,
+            parameters: &mut self.parameters,
             examples: &view,
             mechanism: &self.mechanism,
             receipt,
+            noise_multiplier: self.plan.noise_multiplier,
         })?;
+        let decay = self.plan.recipe.training.moving_average;
+        self.average = decay.map(|decay| MovingAverage::new(&self.parameters, decay));
         self.prepared = true;
         Ok(())
     }
@@ -233,7 +240,13 @@ impl Steps {
             clip_factor: plan.clip_factor(step)?,
         })?;
         let learning_rate = plan.recipe.training.learning_rate.at(plan.time(step)) as f32;
+        let held: Vec<Vec<f32>> =
+            self.fixed.iter().map(|range| self.parameters[range.clone()].to_vec()).collect();
         self.optimizer.step(&mut self.parameters, &released, learning_rate);
+        // Their gradient is zero, but noise came to it.
+        for (range, held) in self.fixed.iter().zip(&held) {
+            self.parameters[range.clone()].copy_from_slice(held);
+        }
         if let Some(average) = &mut self.average {
             average.update(&self.parameters, released.pool());
         }

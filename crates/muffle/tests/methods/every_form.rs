@@ -70,7 +70,7 @@ fn the_time_of_every_form_can_be_estimated() {
 
 #[test]
 fn what_a_method_learns_survives_a_checkpoint() {
-    for name in ["quantile-clip", "icgc", "adadp", "dp-adam-ilg", "relevance-noise"] {
+    for name in ["quantile-clip", "icgc", "adadp", "dp-adam-ilg", "relevance-noise", "adlm", "afrrs"] {
         let mut trial = Trial::new(name, Mode::Sound);
         let records = trial.setting.records(60, 1.0);
         let mut method = trial.method();

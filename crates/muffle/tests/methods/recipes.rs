@@ -6,27 +6,29 @@ use muffle::methods::{METHODS, Mode, Verdict};
 use muffle::train::{DataShape, Plan, Recipe, TargetShape};
 use muffle_nn::Shape;
 
+/// Why a recipe for records of four numbers and two classes is refused; nothing if it is not.
+fn refused(method: &str, settings: &[&str]) -> String {
+    let text = format!(
+        "data = \"none\"\nmodel = {{ layers = [{{ type = \"dense\", features = 2 }}] }}\nmethod = {method:?}\n\
+         noise_multiplier = 1\nsteps = 5\nbatch_size = 10\nlearning_rate = 0.1\n\
+         clip = {{ kind = \"flat\", threshold = 1 }}"
+    );
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    let data = DataShape {
+        input: Shape::Vector(4),
+        targets: TargetShape::Classes(2),
+        records: 100,
+        visibility: Visibility::Public,
+        split_by_hash: false,
+        texts: None,
+    };
+    let plan = Recipe::parse(method, &text, &settings).and_then(|recipe| Plan::new(recipe, &data));
+    plan.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
 /// Refusals name the cause and the remedy.
 #[test]
 fn methods_refuse_what_they_have_no_bound_for() {
-    let refused = |method: &str, settings: &[&str]| {
-        let text = format!(
-            "data = \"none\"\nmodel = {{ layers = [{{ type = \"dense\", features = 2 }}] }}\nmethod = {method:?}\n\
-             noise_multiplier = 1\nsteps = 5\nbatch_size = 10\nlearning_rate = 0.1\n\
-             clip = {{ kind = \"flat\", threshold = 1 }}"
-        );
-        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-        let data = DataShape {
-            input: Shape::Vector(4),
-            targets: TargetShape::Classes(2),
-            records: 100,
-            visibility: Visibility::Public,
-            split_by_hash: false,
-            texts: None,
-        };
-        let plan = Recipe::parse(method, &text, &settings).and_then(|recipe| Plan::new(recipe, &data));
-        plan.err().map(|error| error.to_string()).unwrap_or_default()
-    };
     for (method, settings, part) in [
         ("backprop-clip", &[][..], "set bias = false"),
         ("ng-local", &[], "their number is public"),
@@ -46,9 +48,41 @@ fn methods_refuse_what_they_have_no_bound_for() {
         ("relevance-noise", &["parameters.stabiliser=-1"], "stabiliser of -1"),
         (
             "relevance-noise",
-            &["model={layers=[{type=\"layer-norm\"},{type=\"dense\",features=2}]}"],
-            "layer `0` (layer-norm)",
+            &["model={layers=[{type=\"dense\",features=4},{type=\"fusion\"}]}"],
+            "layer `1` (fusion)",
         ),
+        ("adlm", &["parameters.relevance_epsilon=0"], "outside [1e-6, 1e6]"),
+        ("adlm", &["parameters.floor=0"], "outside (0, 1)"),
+        ("adlm", &["clip={kind=\"per-layer\",threshold=1.0}"], "clip.kind = \"flat\""),
+        (
+            "adlm",
+            &["model={layers=[{type=\"layer-norm\"},{type=\"dense\",features=2}]}"],
+            "layer `0` is layer-norm: take a network that begins with one of these",
+        ),
+        (
+            "adlm",
+            &[
+                "model={layers=[{type=\"reshape\",shape=[1,2,2]},{type=\"conv2d\",channels=2,kernel=2},{type=\"flatten\"}]}",
+            ],
+            "layer `1` (conv2d) uses the same weights for several inputs, so that the inputs themselves have to be weighed: put { \
+             type = \"scale\" } in front of all layers",
+        ),
+        (
+            "adlm",
+            &["model={layers=[{type=\"tanh\"},{type=\"dense\",features=2}]}"],
+            "put { type = \"scale\" }",
+        ),
+        ("afrrs", &["parameters.regions=4"], "4 regions are what method adlm has"),
+        ("afrrs", &["mode=as-published", "parameters.loss_share=0.4"], "positive numbers that add up to 1"),
+        ("adlm", &["mode=as-published", "parameters.low=1"], "must lie below parameters.high = 1"),
+        (
+            "adlm",
+            &["mode=as-published", "model={layers=[{type=\"layer-norm\"},{type=\"dense\",features=2}]}"],
+            "this network begins with none",
+        ),
+        ("afrrs", &["parameters.regions=1"], "one region would weigh all 4 inputs alike"),
+        ("afrrs", &["parameters.regions=2.5"], "give a whole number between"),
+        ("afrrs", &["parameters.gamma=-1"], "is no distance"),
     ] {
         let message = refused(method, settings);
         assert!(message.contains(part), "{method}: {message}");

@@ -18,6 +18,8 @@ pub const NOISE: f64 = 0.7;
 fn settings(method: &str, mode: Mode) -> &'static [&'static str] {
     match (method, mode) {
         ("ng-local", _) => &["sampler=fixed-size"],
+        // The records of these tests.
+        ("adlm" | "afrrs", Mode::AsPublished) => &["parameters.low=-1", "parameters.high=1"],
         // The paper's price is stated for products of sample rate and noise up to 1/16.
         ("dp-sgd-decay", Mode::AsPublished) => &["records=8000"],
         _ => &[],
@@ -30,6 +32,8 @@ fn layers(method: &str) -> String {
         "backprop-clip" => common::LAYERS
             .replace("type = \"conv2d\"", "type = \"conv2d\", bias = false")
             .replace("type = \"dense\"", "type = \"dense\", bias = false"),
+        // Their first layer is a convolution.
+        "adlm" | "afrrs" => common::LAYERS.replacen('[', "[{ type = \"scale\" },", 1),
         _ => common::LAYERS.to_string(),
     }
 }
@@ -85,10 +89,11 @@ impl Trial {
         let records = self.setting.records(20, 1.0);
         if let Some(event) = method.preparation() {
             let preparation = Preparation {
-                parameters: &self.setting.parameters,
+                parameters: &mut self.setting.parameters.clone(),
                 examples: &records.all(),
                 mechanism: &Mechanism::new(Key::from_seed(8), 1.0),
                 receipt: Ledger::in_memory().pay_one(Access::all(METHOD, 0, event)).unwrap(),
+                noise_multiplier: self.plan.noise_multiplier,
             };
             method.prepare(preparation).unwrap();
         }

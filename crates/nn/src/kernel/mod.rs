@@ -12,6 +12,7 @@ pub mod line;
 pub mod math;
 pub mod matrix;
 pub mod panel;
+pub mod shares;
 pub mod winograd;
 
 pub use line::{LANES, Line};

@@ -3,7 +3,9 @@
 use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
 use crate::kernel::elementwise::add;
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, Role, Tensor};
+use crate::layer::{
+    Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Purpose, RelevanceRule, Role, Tensor,
+};
 use crate::layers::Context;
 use crate::layers::affine::{self, EPSILON};
 use crate::shape::Shape;
@@ -135,6 +137,11 @@ impl Layer for BatchNorm {
         }
         let lines = Lines { center: mean, upstream: by_gradient, input: by_input, offset };
         pull_back(values.input, upstream, lines, downstream);
+    }
+
+    /// In use it is a scale and a shift.
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 
     fn accumulate(&self, Gradients { memory, .. }: Gradients, _factors: Factors, gradient: &mut [f32]) {

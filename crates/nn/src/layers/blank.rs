@@ -1,7 +1,7 @@
 //! Zeros behind the ends of short texts, before a layer that looks there.
 
 use crate::ends::Ends;
-use crate::layer::{Backward, Forward, Layer, Pass};
+use crate::layer::{Backward, Forward, Layer, Pass, RelevanceRule};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -54,5 +54,9 @@ impl Layer for Blank {
         if let Some(downstream) = downstream {
             self.apply(pass, upstream, downstream);
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Moved)
     }
 }

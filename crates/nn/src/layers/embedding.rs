@@ -3,7 +3,9 @@
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Summation, Tensor};
+use crate::layer::{
+    Backward, Carry, Factors, Forward, Gradients, Initial, Layer, Pass, RelevanceRule, Summation, Tensor,
+};
 use crate::layers::Context;
 use crate::shape::Shape;
 
@@ -154,5 +156,20 @@ impl Layer for Embedding {
                 }
             });
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    /// A token has the relevance of its features.
+    fn carry_relevance(&self, Carry { upstream, downstream, .. }: Carry) {
+        for (token, features) in downstream.iter_mut().zip(upstream.chunks_exact(self.features)) {
+            *token = features.iter().sum();
+        }
+    }
+
+    fn output_axis(&self, _tensor: &Tensor) -> usize {
+        1
     }
 }

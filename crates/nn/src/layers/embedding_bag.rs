@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::kernel::elementwise::{add, add_scaled, squared_norm};
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Summation, Tensor};
+use crate::kernel::shares::ratio;
+use crate::layer::{Backward, Carry, Factors, Forward, Gradients, Layer, RelevanceRule, Summation, Tensor};
 use crate::layers::Context;
 use crate::layers::embedding::Embedding;
 use crate::shape::Shape;
@@ -116,5 +117,30 @@ impl Layer for EmbeddingBag {
                 }
             });
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    /// A token has the relevance of what its row adds to the mean.
+    fn carry_relevance(&self, Carry { weights, values, upstream, downstream, stabiliser, .. }: Carry) {
+        let features = self.table.features;
+        let count = self.counted(values.input).count() as f32;
+        let counts = |token: f32| self.table.padding.is_none_or(|padding| token != padding as f32);
+        for (relevance, &token) in downstream.iter_mut().zip(values.input) {
+            let row = self.table.row(token).filter(|_| counts(token));
+            let row = row.map_or(&[][..], |row| &weights.parameters[row * features..][..features]);
+            let sums = upstream.iter().zip(values.output);
+            let shares = row
+                .iter()
+                .zip(sums)
+                .map(|(weight, (&relevance, &sum))| ratio(relevance, sum, stabiliser) * (weight / count));
+            *relevance = shares.sum();
+        }
+    }
+
+    fn output_axis(&self, tensor: &Tensor) -> usize {
+        self.table.output_axis(tensor)
     }
 }

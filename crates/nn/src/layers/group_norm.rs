@@ -2,9 +2,11 @@
 
 use crate::error::Result;
 use crate::kernel::channels::{Lines, gradient_sums, moments, normalise, pull_back};
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Summation, Tensor};
+use crate::layer::{
+    Backward, Carry, Factors, Forward, Gradients, Layer, Pass, RelevanceRule, Summation, Tensor,
+};
 use crate::layers::Context;
-use crate::layers::affine::{self, EPSILON};
+use crate::layers::affine::{self, EPSILON, Normalised};
 use crate::layers::kept::Kept;
 use crate::shape::Shape;
 
@@ -194,5 +196,19 @@ impl Layer for GroupNorm {
 
     fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {
         self.kept(memory.tape).accumulate(factors, gradient);
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    fn carry_relevance(&self, mut call: Carry) {
+        let width = self.group_channels();
+        let inverses = &call.tape[2 * self.channels + self.groups..][..self.groups];
+        for (group, &inverse) in inverses.iter().enumerate() {
+            let channels = group * width..(group + 1) * width;
+            let scale = self.affine.then(|| &call.weights.parameters[..self.channels]);
+            Normalised { channels, row: self.channels, inverse, scale }.carry_relevance(&mut call);
+        }
     }
 }

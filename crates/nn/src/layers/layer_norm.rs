@@ -3,9 +3,12 @@
 use crate::error::Result;
 use crate::kernel::elementwise::{dot, squared_norm, sum};
 use crate::kernel::instructions::vectorised;
-use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Summation, Tensor, Weights};
+use crate::layer::{
+    Backward, Carry, Factors, Forward, Gradients, Layer, Pass, RelevanceRule, Summation, Tensor, Values,
+    Weights,
+};
 use crate::layers::Context;
-use crate::layers::affine::{self, EPSILON};
+use crate::layers::affine::{self, EPSILON, Normalised};
 use crate::layers::kept::Kept;
 use crate::shape::Shape;
 
@@ -160,5 +163,26 @@ impl Layer for LayerNorm {
 
     fn accumulate(&self, Gradients { memory, .. }: Gradients, factors: Factors, gradient: &mut [f32]) {
         self.kept(memory.tape).accumulate(factors, gradient);
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    fn carry_relevance(
+        &self,
+        Carry { weights, pass, values, upstream, downstream, stabiliser, tape }: Carry,
+    ) {
+        let features = self.features;
+        let statistics = tape[2 * features..].chunks_exact(2);
+        for (step, statistics) in statistics.take(self.steps).enumerate() {
+            let range = step * features..(step + 1) * features;
+            let (input, output) = (&values.input[range.clone()], &values.output[range.clone()]);
+            let (upstream, downstream) = (&upstream[range.clone()], &mut downstream[range]);
+            let values = Values { input, output };
+            let scale = self.scale(&weights);
+            let row = Normalised { channels: 0..features, row: features, inverse: statistics[1], scale };
+            row.carry_relevance(&mut Carry { weights, pass, values, upstream, downstream, stabiliser, tape });
+        }
     }
 }

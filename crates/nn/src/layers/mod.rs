@@ -31,6 +31,7 @@ mod patch_gram;
 mod pixel_bias;
 pub mod position_embedding;
 pub mod reshape;
+pub mod scale;
 pub mod scattering;
 mod upstream_phases;
 pub mod window;

@@ -2,7 +2,7 @@
 
 use crate::kernel::elementwise::{add_scaled, squared_norm};
 use crate::layer::{
-    Backward, Factors, Forward, Gradients, Layer, LimitedSum, Memory, Pass, Purpose, RelevanceRule,
+    Backward, Carry, Factors, Forward, Gradients, Layer, LimitedSum, Memory, Pass, Purpose, RelevanceRule,
     Summation, Tensor,
 };
 use crate::shape::Shape;
@@ -123,6 +123,11 @@ impl Layer for WrittenOut {
 
     fn relevance(&self) -> Option<RelevanceRule> {
         self.layer.relevance()
+    }
+
+    fn carry_relevance(&self, call: Carry) {
+        let own = self.layer.tape_len(&Pass::new(1, Purpose::Evaluate));
+        self.layer.carry_relevance(Carry { tape: &call.tape[..own], ..call });
     }
 
     fn output_axis(&self, tensor: &Tensor) -> usize {

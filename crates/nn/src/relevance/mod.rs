@@ -17,6 +17,7 @@ mod neurons;
 mod rule;
 mod walk;
 
+pub use crate::kernel::shares::ratio;
 pub use crate::layer::RelevanceRule as Rule;
 pub use neurons::Neurons;
 
@@ -48,9 +49,17 @@ pub struct Relevance {
 /// relevance to the neuron q below it; sign(0) is one, and where the denominator is zero nothing is handed on. Sums and
 /// averages are such neurons with fixed weights. A maximum hands all to the winner, and an activation everything.
 ///
+/// Where values scale or gate each other, the factor counts as a weight that is given and gets no relevance: the deviation of
+/// a normalisation, the gates of a recurrent layer, who looks at whom in attention. What is left is a sum of terms, and
+/// shared out as above. A token has the relevance of the features that it brings.
+///
+/// Relevance adds up to the logit where no layer has a bias (a shift, a position) and β is zero.
+///
 /// # Source
 /// Bach et al. 2015, "On pixel-wise explanations for non-linear classifier decisions by layer-wise relevance
-/// propagation": propagation in multilayer networks, the rule with a stabiliser.
+/// propagation": propagation in multilayer networks, the rule with a stabiliser. Gates: Arras et al. 2017, "Explaining
+/// recurrent neural network predictions in sentiment analysis", section 3. Normalisation and attention: Ali et al. 2022, "XAI
+/// for transformers: better explanations through conservative propagation", the rules for attention heads and layer norm.
 pub struct Propagation {
     network: Arc<Network>,
     plan: Plan,

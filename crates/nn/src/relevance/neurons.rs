@@ -5,9 +5,10 @@ use crate::layer::Tensor;
 use crate::network::{Network, Operation};
 use crate::workspace::Step;
 
-/// The neurons of a network, layer by layer: one for each output of a dense layer and each output channel of a convolution.
+/// The neurons of a network, layer by layer: one for each output feature or channel of a layer with tensors.
 ///
-/// A neuron owns the weights that lead to it, and its bias.
+/// A neuron owns the weights that lead to it, and its bias: in a recurrent layer those of all gates of its unit, in attention
+/// the rows of its number in all four projections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neurons {
     /// Nodes with tensors, each with its first neuron and their number.
@@ -17,7 +18,7 @@ pub struct Neurons {
 }
 
 impl Neurons {
-    /// Of a network whose layers with tensors are dense or convolutional.
+    /// Of a network whose layers all have a rule.
     pub(super) fn new(network: &Network) -> Neurons {
         let mut neurons = Neurons { layers: Vec::new(), count: 0, owners: vec![0; network.parameter_len()] };
         for (index, node) in network.nodes().iter().enumerate().filter(|(_, node)| !node.tensors.is_empty()) {

@@ -1,10 +1,11 @@
 //! One example's way forward through the network, and that of its relevance back.
 
-use super::Rule;
+use super::{Rule, ratio};
 use crate::buffer::{Buffer, buffer};
+use crate::ends;
 use crate::examples::Target;
 use crate::kernel::elementwise::add;
-use crate::layer::{Backward, Layer, Memory, Pass, Purpose, Values};
+use crate::layer::{Backward, Carry, Layer, Memory, Pass, Purpose, Values};
 use crate::network::{Network, Node, Operation};
 use crate::plan::{NodePlan, Plan};
 use crate::workspace::{Step, Workspace, pair, parts, weights};
@@ -33,8 +34,11 @@ impl Walk {
 
     /// Fills in the relevance of everything that leads to the logit of the example's class.
     pub fn run(&mut self, step: &Step, rules: &[Rule], stabiliser: f32, example: usize) {
-        let pass = Pass { first_example: example, ..Pass::new(1, Purpose::Evaluate) };
         step.examples.read(example, &mut self.space.values[0]);
+        let padding = step.network.padding();
+        let tokens = padding.map(|padding| ends::tokens(&self.space.values[0], padding));
+        let pass =
+            Pass { first_example: example, tokens: tokens.as_slice(), ..Pass::new(1, Purpose::Evaluate) };
         self.space.forward(step, &pass);
         self.relevance.iter_mut().for_each(|relevance| relevance.fill(0.0));
         let output = step.plan.output;
@@ -48,6 +52,9 @@ impl Walk {
             match (&node.operation, rules[index]) {
                 (Operation::Layer(layer), Rule::Proportional | Rule::Moved) => {
                     self.through_layer(step, &pass, index, &**layer, rules[index], stabiliser);
+                }
+                (Operation::Layer(layer), Rule::Own) => {
+                    self.through_own(step, &pass, index, &**layer, stabiliser);
                 }
                 (Operation::Sum | Operation::Concat, rule) => self.spread(step, node, plan, rule, stabiliser),
                 (Operation::Layer(_) | Operation::Activation(_), _) => {
@@ -103,6 +110,25 @@ impl Walk {
         }
     }
 
+    /// A layer that knows its own rule.
+    fn through_own(&mut self, step: &Step, pass: &Pass, index: usize, layer: &dyn Layer, stabiliser: f32) {
+        let Walk { space, relevance, pulled, .. } = self;
+        let node = &step.network.nodes()[index];
+        let Some(plan) = &step.plan.nodes[index] else { return };
+        let [upstream, target] = pair(relevance, plan.output, plan.inputs[0]);
+        let pulled = &mut pulled[..target.len()];
+        layer.carry_relevance(Carry {
+            weights: weights(step, node, plan),
+            pass,
+            values: Values { input: &space.values[plan.inputs[0]], output: &space.values[plan.output] },
+            upstream,
+            downstream: &mut *pulled,
+            stabiliser,
+            tape: &space.tapes[index],
+        });
+        add(target, pulled);
+    }
+
     /// Hands the relevance of a sum or a concatenation to its inputs.
     fn spread(&mut self, step: &Step, node: &Node, plan: &NodePlan, rule: Rule, stabiliser: f32) {
         let Walk { space, relevance, ratios, .. } = self;
@@ -127,9 +153,8 @@ impl Walk {
 /// Relevance over stabilised values; nothing where they are zero.
 fn divide<'a>(relevance: &[f32], values: &[f32], stabiliser: f32, ratios: &'a mut [f32]) -> &'a [f32] {
     let ratios = &mut ratios[..relevance.len()];
-    for ((ratio, relevance), &value) in ratios.iter_mut().zip(relevance).zip(values) {
-        let stabilised = if value < 0.0 { value - stabiliser } else { value + stabiliser };
-        *ratio = if stabilised == 0.0 { 0.0 } else { relevance / stabilised };
+    for ((target, &relevance), &value) in ratios.iter_mut().zip(relevance).zip(values) {
+        *target = ratio(relevance, value, stabiliser);
     }
     ratios
 }

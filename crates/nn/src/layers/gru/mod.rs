@@ -1,6 +1,7 @@
 //! Gated recurrent unit: one layer, one direction, a state of zeros before the first step.
 
 mod cell;
+mod relevance;
 
 use crate::ends::Ends;
 use crate::error::Result;
@@ -8,7 +9,8 @@ use crate::kernel::elementwise::add;
 use crate::kernel::gather::{Rows, pack, panels_len};
 use crate::kernel::panel::{COLUMNS, Left, Output, products, transpose};
 use crate::layer::{
-    Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Summation, Tensor, Weights,
+    Around, Backward, Carry, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, RelevanceRule,
+    Summation, Tensor, Weights,
 };
 use crate::layers::Context;
 use crate::layers::dense_pair::{self, DensePair};
@@ -222,5 +224,13 @@ impl Layer for Gru {
 
     fn summation(&self) -> Summation {
         self.dense.summation()
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    fn carry_relevance(&self, call: Carry) {
+        self.carry(call);
     }
 }

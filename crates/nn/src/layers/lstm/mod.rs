@@ -5,12 +5,15 @@ mod gradient;
 mod layout;
 mod norms;
 mod prepared;
+mod relevance;
 
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, squared_norm};
 use crate::kernel::panel::{COLUMNS, Left, Output, products};
-use crate::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Summation, Tensor};
+use crate::layer::{
+    Backward, Carry, Factors, Forward, Gradients, Initial, Layer, Pass, RelevanceRule, Summation, Tensor,
+};
 use crate::layers::Context;
 use crate::shape::Shape;
 use cell::{Back, Kept, Strided};
@@ -268,5 +271,13 @@ impl Layer for Lstm {
                 }
             }
         }
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    fn carry_relevance(&self, call: Carry) {
+        self.carry(call);
     }
 }

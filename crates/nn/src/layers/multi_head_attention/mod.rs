@@ -1,11 +1,13 @@
 //! Multi-head self-attention: every step of a sequence looks at all steps, or at those up to itself.
 
 mod head;
+mod relevance;
 
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::layer::{
-    Around, Backward, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, Summation, Tensor,
+    Around, Backward, Carry, Factors, Forward, Gradients, Initial, Layer, Memory, Pass, RelevanceRule,
+    Summation, Tensor,
 };
 use crate::layers::Context;
 use crate::layers::dense_pair::{self, DensePair};
@@ -181,5 +183,13 @@ impl Layer for MultiHeadAttention {
 
     fn summation(&self) -> Summation {
         self.dense.summation()
+    }
+
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Own)
+    }
+
+    fn carry_relevance(&self, call: Carry) {
+        self.carry(call);
     }
 }

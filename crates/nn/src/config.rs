@@ -29,6 +29,7 @@ use crate::layers::position_embedding::PositionEmbedding;
 use crate::layers::reshape::Reshape;
 use crate::layers::scale::Scale;
 use crate::layers::scattering::Scattering;
+use crate::layers::unit_norm::UnitNorm;
 use crate::layers::window::{Extent, Window};
 use crate::layers::winograd_conv2d::WinogradConv2d;
 use crate::shape::Shape;
@@ -228,6 +229,15 @@ pub enum LayerConfig {
         #[serde(default = "yes")]
         affine: bool,
     },
+    /// Every example divided by its norm.
+    UnitNorm {
+        /// Which norm: that of order 1 or 2.
+        #[serde(default = "two")]
+        order: usize,
+        /// The smallest number to divide by.
+        #[serde(default = "floor")]
+        floor: f32,
+    },
     /// Normalisation over the batch: for training without privacy only.
     BatchNorm,
     /// Token numbers to feature vectors.
@@ -317,6 +327,14 @@ fn one_step() -> usize {
     1
 }
 
+fn two() -> usize {
+    2
+}
+
+fn floor() -> f32 {
+    1e-12
+}
+
 /// The largest integer inside a value.
 fn largest(value: &toml::Value) -> usize {
     match value {
@@ -341,6 +359,7 @@ impl LayerConfig {
             LayerConfig::Dropout { .. } => "dropout",
             LayerConfig::GroupNorm { .. } => "group-norm",
             LayerConfig::LayerNorm { .. } => "layer-norm",
+            LayerConfig::UnitNorm { .. } => "unit-norm",
             LayerConfig::BatchNorm => "batch-norm",
             LayerConfig::Embedding { .. } => "embedding",
             LayerConfig::EmbeddingBag { .. } => "embedding-bag",
@@ -409,6 +428,7 @@ impl LayerConfig {
             LayerConfig::Dropout { rate } => Box::new(Dropout::new(context, rate)?),
             LayerConfig::GroupNorm { groups, affine } => Box::new(GroupNorm::new(context, groups, affine)?),
             LayerConfig::LayerNorm { affine } => Box::new(LayerNorm::new(context, affine)?),
+            LayerConfig::UnitNorm { order, floor } => Box::new(UnitNorm::new(context, order, floor)?),
             LayerConfig::BatchNorm => Box::new(BatchNorm::new(context)?),
             LayerConfig::Embedding { tokens, features, padding } => {
                 Box::new(Embedding::new(context, tokens, features, padding)?)

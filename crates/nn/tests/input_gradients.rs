@@ -40,6 +40,8 @@ fn they_agree_with_finite_differences() {
          { type = \"gru\", features = 6, sequence = true }, { type = \"conv1d\", channels = 3, kernel = 2 }, \
          { type = \"global-average-pool\" }, { type = \"dense\", features = 3 }]",
         "input = [2, 7, 9]\nlayers = [{ type = \"scattering\" }, { type = \"flatten\" }, { type = \"dense\", features = 3 }]",
+        "input = [6]\nlayers = [{ type = \"dense\", features = 5 }, { type = \"unit-norm\" }, { type = \"dense\", features = 4 }, \
+         { type = \"unit-norm\", order = 1 }, { type = \"unit-norm\", floor = 4.0 }, { type = \"dense\", features = 3 }]",
     ] {
         let setting = setting(toml);
         let width = setting.network.input().len();

@@ -241,6 +241,9 @@ fn normalisations() {
         let shape = Shape::Sequence { steps: 4, features: 6 };
         check(&Setting::layers(shape, vec![dense(5), norm, flatten(), dense(3)], 7));
     }
+    for (order, floor) in [(1, 1e-12), (2, 1e-12), (2, 3.0)] {
+        on_images(vec![LayerConfig::UnitNorm { order, floor }.into()]);
+    }
     // A first layer with tensors and without an input gradient.
     let layers = vec![group_norm(2, true), flatten(), dense(3)];
     check(&Setting::layers(Shape::image(4, 3, 3), layers, 7));

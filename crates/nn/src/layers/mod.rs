@@ -33,6 +33,7 @@ pub mod position_embedding;
 pub mod reshape;
 pub mod scale;
 pub mod scattering;
+pub mod unit_norm;
 mod upstream_phases;
 pub mod window;
 pub mod winograd_conv2d;

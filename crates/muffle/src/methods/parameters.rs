@@ -1,6 +1,6 @@
 //! The numbers of a method.
 
-use super::entry::Entry;
+use super::entry::About;
 use muffle_nn::model_file::nearest::nearest;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The defaults, with some changed.
-    pub fn new(entry: &Entry, changed: &BTreeMap<String, f64>) -> Result<Parameters, String> {
+    pub fn new(entry: &About, changed: &BTreeMap<String, f64>) -> Result<Parameters, String> {
         let mut values: BTreeMap<&'static str, f64> =
             entry.parameters.iter().map(|parameter| (parameter.name, parameter.default)).collect();
         for (name, value) in changed {

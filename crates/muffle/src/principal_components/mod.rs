@@ -20,10 +20,8 @@
 //! # Ok::<(), muffle::Error>(())
 //! ```
 
-mod product;
 mod projection;
 mod second_moments;
-mod triangle;
 mod unit;
 
 #[cfg(test)]
@@ -34,6 +32,7 @@ pub use projection::Projection;
 use crate::data::{DataError, Result, View};
 use crate::ledger::{Purpose, Receipt};
 use crate::mechanism::{BoundedVector, Mechanism};
+use crate::moments::triangle;
 use crate::noise;
 use nalgebra::SymmetricEigen;
 
@@ -71,7 +70,7 @@ pub fn release(
 ) -> Result<Projection> {
     let inputs = view.dataset().input().len();
     check(view, dimensions, noise_multiplier)?;
-    let triangle = BoundedVector::l2(triangle::of(&second_moments::of(view, inputs)), 1.0);
+    let triangle = BoundedVector::l2(triangle::of(second_moments::of(view, inputs).upper()), 1.0);
     let (noisy, _) = mechanism.answer(triangle, noise_multiplier, receipt);
     let eigen = SymmetricEigen::new(triangle::mirrored(&noisy, inputs));
     let mut order: Vec<usize> = (0..inputs).collect();

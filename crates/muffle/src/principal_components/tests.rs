@@ -46,7 +46,7 @@ fn noisy(matrix: &DMatrix<f64>, standard_deviation: f64, seed: u64) -> DMatrix<f
 /// The matrix that is released, with its noise.
 fn matrix(view: &View, standard_deviation: f64) -> DMatrix<f64> {
     let inputs = view.dataset().input().len();
-    noisy(&second_moments::of(view, inputs), standard_deviation, 5)
+    noisy(second_moments::of(view, inputs).upper(), standard_deviation, 5)
 }
 
 /// (3, 4) and (-8, 6) at right angles, the first twice, in any lengths: XᵀX = 2aaᵀ + bbᵀ with a = (0.6, 0.8) and

@@ -53,7 +53,7 @@ pub struct PrincipalComponents {
 }
 
 impl PrincipalComponents {
-    fn check(&self, private: bool) -> std::result::Result<(), String> {
+    pub(crate) fn check(&self, private: bool) -> std::result::Result<(), String> {
         let noise = self.noise_multiplier;
         if self.dimensions == 0 {
             return Err("principal_components.dimensions = 0 is outside 1 and above".to_string());

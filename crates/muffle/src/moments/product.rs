@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 /// Adds the first rows of a product to a sum: `sum[..rows, ..columns] += left[..rows, ..] · right`.
 ///
 /// `sum` has as many rows as `left`, `right` as many rows as `left` has columns; all are stored column after column.
-pub(super) fn add_product(sum: &mut [f64], rows: usize, left: &DMatrix<f64>, right: &[f64], columns: usize) {
+pub(crate) fn add_product(sum: &mut [f64], rows: usize, left: &DMatrix<f64>, right: &[f64], columns: usize) {
     let (height, inner) = left.shape();
     assert!(rows <= height && sum.len() >= height * columns && right.len() >= inner * columns);
     // Sizes of slices in memory fit into `isize`.

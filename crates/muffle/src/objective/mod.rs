@@ -1,0 +1,30 @@
+//! Training by one release: the coefficients of a loss get noise once, and its least value is found as often as one likes.
+//!
+//! Records are told by [features](Features) that are fixed, each of a norm of at most one. What the best linear model on them depends
+//! on are two sums over all records, of the features times the target and times each other ([`Coefficients`]): they are released
+//! once, with a price of one mechanism, and [solved](solve()) for. What is published is an ordinary network: the layers of
+//! the features, and a dense layer behind them.
+//!
+//! [`Plan`] is the job, [`KIND`] the row of the table of kinds.
+
+mod coefficients;
+mod features;
+mod job;
+mod methods;
+mod plan;
+mod recipe;
+mod solve;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod trainer;
+
+pub use coefficients::{Coefficients, Form, Sums};
+pub use features::{FeatureMap, Features, Published};
+pub use job::KIND;
+pub use methods::{DPA, FUNCTIONAL_MECHANISM, METHODS, PRIVR};
+pub use plan::{Encoder, Plan, Weighing};
+pub use recipe::{ObjectiveRecipe, Recipe};
+pub use solve::solve;
+pub use targets::Rows;
+pub use trainer::{CENTRE, COEFFICIENTS, DECODER, DRAFT, ObjectiveTrainer, RELEVANCE};

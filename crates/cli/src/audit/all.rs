@@ -7,6 +7,7 @@ use muffle::atomic_file;
 use muffle::audit::Verdict;
 use muffle::audit::step::{StepReport, audit};
 use muffle::methods::{METHODS, Mode, Verdict as Published};
+use muffle::objective;
 use std::path::{Path, PathBuf};
 
 /// Audit a step of every method in every form; exit code 1 if a sound form is refuted.
@@ -34,7 +35,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if !arguments.json {
         print!("{HEADER}");
     }
-    for entry in METHODS {
+    let steps = METHODS.iter().map(|entry| &entry.about);
+    for entry in steps.chain(objective::METHODS.iter().copied()) {
         for &mode in entry.modes {
             let report = audit(&arguments.options.settings(entry.name, mode, Vec::new()))?.0;
             match arguments.json {

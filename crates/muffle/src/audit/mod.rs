@@ -10,6 +10,7 @@ mod game;
 mod neighbours;
 pub mod participation;
 mod planted;
+pub mod release;
 pub mod replay;
 mod report;
 pub mod results;

@@ -4,12 +4,14 @@ use super::attack::{Attack, Objective, attack};
 use super::game::Game;
 use super::neighbours::neighbours;
 use super::planted::Planted;
+use super::release;
 use super::report::{Argument, Report, Verdict};
 use super::steps_game::StepsGame;
 use super::subject::Subject;
 use crate::data::Visibility;
 use crate::error::{Error, Result};
 use crate::methods::{self, Claim, Mode};
+use crate::objective;
 use crate::run::RunRecipe;
 use crate::train::{DataShape, GradientRecipe, ModelChoice, Plan, Recipe, TargetShape};
 use muffle_accounting::pld::Pld;
@@ -61,7 +63,7 @@ pub struct StepReport {
     pub pair: String,
     /// By which statistic.
     pub statistic: String,
-    /// Number of parameters of the network.
+    /// Number of parameters of the network, or of numbers that are released.
     pub parameters: usize,
 }
 
@@ -135,9 +137,12 @@ impl Case {
     }
 }
 
-/// Audits a step of a published method.
+/// Audits a step of a published method; of a method that takes no steps of descent, everything that it releases.
 pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     check(settings)?;
+    if objective::METHODS.iter().any(|about| about.name == settings.method) {
+        return release::audit(&objective::KIND, settings);
+    }
     let case = Case::new(settings)?;
     let planted = Planted::new(settings.width);
     let subject = Subject {
@@ -176,35 +181,59 @@ fn check(settings: &Settings) -> Result<()> {
 }
 
 fn report(case: &Case, attack: &Attack, settings: &Settings) -> StepReport {
-    let (found, delta, confidence) = (attack.detections, settings.delta, settings.confidence);
-    let free = found.epsilon(delta, confidence);
-    let (argument, measured) = match case.event {
-        Some(_) => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
-        None => (Argument::ClopperPearson, free),
-    };
-    let report = Report {
-        verdict: Verdict::of(case.claimed, case.proved, measured),
-        method: settings.method.clone(),
-        mode: settings.mode,
+    let said = Said {
+        adjacency: case.adjacency,
         claimed: case.claimed,
         proved: case.proved,
-        measured,
-        argument,
-        measured_without_assumptions: free,
-        confidence,
-        delta,
-        adjacency: case.adjacency,
-        threat: THREAT.to_string(),
-        trials: found.present,
-        true_positives: found.true_positives,
-        false_positives: found.false_positives,
-        seed: settings.seed,
+        gaussian: case.event.is_some(),
+        threat: THREAT,
     };
-    StepReport {
-        report,
-        noise_multiplier: settings.noise_multiplier,
-        pair: attack.pair.clone(),
-        statistic: attack.statistic.clone(),
-        parameters: case.plan.network.parameter_len(),
+    StepReport::new(said, attack, settings, case.plan.network.parameter_len())
+}
+
+/// What is said of a release, before it is attacked.
+pub(super) struct Said {
+    pub adjacency: Adjacency,
+    pub claimed: Option<f64>,
+    pub proved: Option<f64>,
+    /// Whether it is Gaussian by design.
+    pub gaussian: bool,
+    pub threat: &'static str,
+}
+
+impl StepReport {
+    /// What an attack makes of it.
+    pub(super) fn new(said: Said, attack: &Attack, settings: &Settings, parameters: usize) -> StepReport {
+        let (found, delta, confidence) = (attack.detections, settings.delta, settings.confidence);
+        let free = found.epsilon(delta, confidence);
+        let (argument, measured) = match said.gaussian {
+            true => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
+            false => (Argument::ClopperPearson, free),
+        };
+        let report = Report {
+            verdict: Verdict::of(said.claimed, said.proved, measured),
+            method: settings.method.clone(),
+            mode: settings.mode,
+            claimed: said.claimed,
+            proved: said.proved,
+            measured,
+            argument,
+            measured_without_assumptions: free,
+            confidence,
+            delta,
+            adjacency: said.adjacency,
+            threat: said.threat.to_string(),
+            trials: found.present,
+            true_positives: found.true_positives,
+            false_positives: found.false_positives,
+            seed: settings.seed,
+        };
+        StepReport {
+            report,
+            noise_multiplier: settings.noise_multiplier,
+            pair: attack.pair.clone(),
+            statistic: attack.statistic.clone(),
+            parameters,
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 /// What two-dimensional Gaussians of unit mass are divided by holds this value of π, as in the implementation whose features
 /// are published.
+#[expect(clippy::approx_constant, reason = "it is not meant to be exact")]
 const PUBLISHED_PI: f64 = 3.1415;
 
 /// Copies of a filter that are wrapped around the torus, in each direction.

@@ -211,15 +211,21 @@ fn every_recipe_of_the_program_takes_three_steps_where_its_data_is() {
     for line in String::from_utf8(list.stdout).unwrap().lines() {
         let name =
             serde_json::from_str::<serde_json::Value>(line).unwrap()["name"].as_str().unwrap().to_string();
-        let quick = ["--set", "steps=3", "--set", "evaluations=1", "--json"];
-        let output = project.muffle(&[&["train", &name, "--output", &name], &quick[..]].concat());
+        // Other kinds than descent by gradients count other steps: they are planned here, and run in tests of their own.
+        let recipe = project.muffle(&["recipes", &name]);
+        let descends = !String::from_utf8(recipe.stdout).unwrap().contains("\nkind = ");
+        let quick =
+            if descends { &["--set", "steps=3", "--set", "evaluations=1"][..] } else { &["--dry-run"] };
+        let output = project.muffle(&[&["train", &name, "--output", &name, "--json"], quick].concat());
         let error = String::from_utf8_lossy(&output.stderr);
         if error.contains("was not found; looked in") {
             eprintln!("skipped {name}: its data set is not on this machine");
             continue;
         }
         assert!(output.status.success(), "{name}: {error}");
-        assert_eq!(last_json(&output)["steps"], 3, "{name}");
+        if descends {
+            assert_eq!(last_json(&output)["steps"], 3, "{name}");
+        }
     }
 }
 

@@ -41,9 +41,10 @@ fn no_sound_form_exceeds_its_proof() {
     }
 }
 
+/// The pilot may choose a threshold far out, where a bound needs many plays to come close.
 #[test]
 fn a_full_batch_step_of_dp_sgd_shows_nine_tenths_of_what_is_proved() {
-    let report = step("dp-sgd", Mode::Sound, 15_000);
+    let report = step("dp-sgd", Mode::Sound, 40_000);
     assert!(report.measured > 0.9 * report.proved.unwrap(), "{report:?}");
     assert!(report.measured <= report.proved.unwrap(), "{report:?}");
 }

@@ -1,5 +1,6 @@
 //! Steps do not allocate more as time goes on, and never example by example.
 
+#[path = "networks/common/mod.rs"]
 mod common;
 
 use common::{LOSS, Setting};

@@ -1,9 +1,7 @@
 //! Norms must not come out too small, where the terms of a gradient cancel, where there are very many of them, or where they
 //! are next to nothing: whoever clips by them would let too much through.
 
-mod common;
-
-use common::layer_run::run;
+use crate::common::layer_run::run;
 use muffle_nn::config::LayerConfig;
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layer::Layer;

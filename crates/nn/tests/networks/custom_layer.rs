@@ -1,8 +1,6 @@
 //! A layer that the crate does not know works like one of its own.
 
-mod common;
-
-use common::{LOSS, Setting, check};
+use crate::common::{LOSS, Setting, check};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::layer::{Backward, Factors, Forward, Gradients, Initial, Layer, Pass, Tensor};
 use muffle_nn::layers::activation::Activation;

@@ -1,8 +1,6 @@
 //! The engine: reproducible, the same for all ways to split a batch, and careful with examples that are not finite.
 
-mod common;
-
-use common::{LOSS, Setting, relative_error};
+use crate::common::{LOSS, Setting, relative_error};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
@@ -94,7 +92,13 @@ fn dropout_drops_its_share_and_nothing_when_evaluating() {
     let layer = LayerConfig::Dropout { rate: 0.25 }.build("a", Shape::Vector(20_000));
     let other = LayerConfig::Dropout { rate: 0.25 }.build("b", Shape::Vector(20_000));
     let masks = [layer, other].map(|layer| {
-        common::layer_run::run(&*layer.unwrap(), Purpose::Plain, &[], &vec![1.0; 20_000], &vec![1.0; 20_000])
+        crate::common::layer_run::run(
+            &*layer.unwrap(),
+            Purpose::Plain,
+            &[],
+            &vec![1.0; 20_000],
+            &vec![1.0; 20_000],
+        )
     });
     for mask in &masks {
         let kept = mask.output.iter().filter(|&&value| value > 0.0).count() as f64;
@@ -371,7 +375,7 @@ fn block_setting(examples: usize) -> Setting {
 
 #[test]
 fn blocks_give_every_example_its_own_gradient() {
-    common::check(&block_setting(5));
+    crate::common::check(&block_setting(5));
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Sums over groups of records on a grid.
 
-mod common;
-
-use common::{Chosen, Setting};
+use crate::common::{Chosen, Setting};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;

@@ -1,8 +1,6 @@
 //! Frozen layers, and adapters beside them.
 
-mod common;
-
-use common::{LOSS, Setting, TOLERANCE, relative_error};
+use crate::common::{LOSS, Setting, TOLERANCE, relative_error};
 use muffle_nn::adapters::Adapters;
 use muffle_nn::config::LayerConfig;
 use muffle_nn::initialise::initial_parameters;

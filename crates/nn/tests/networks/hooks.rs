@@ -1,8 +1,6 @@
 //! Hooks see what flows through a network, and what they write is what the layer computes with.
 
-mod common;
-
-use common::{LOSS, Setting, relative_error};
+use crate::common::{LOSS, Setting, relative_error};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::hooks::{Hooks, Place};
 use muffle_nn::layers::activation::Activation;

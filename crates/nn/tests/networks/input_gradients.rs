@@ -1,8 +1,6 @@
 //! Gradients at the inputs are those of finite differences.
 
-mod common;
-
-use common::{LOSS, Setting, relative_error};
+use crate::common::{LOSS, Setting, relative_error};
 use muffle_nn::{Batch, Engine, Examples, ModelDescription, Options, Purpose, Target};
 
 fn setting(toml: &str) -> Setting {

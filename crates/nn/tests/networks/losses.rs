@@ -1,9 +1,7 @@
 //! Losses: their values, their gradients, and the way of these through a network.
 
-mod common;
-
-use common::regression::Regression;
-use common::{Setting, TOLERANCE, relative_error};
+use crate::common::regression::Regression;
+use crate::common::{Setting, TOLERANCE, relative_error};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Batch, Engine, Examples, Loss, ModelDescription, Options, Purpose, Shape, Target};
 use serde::{Deserialize, Serialize};

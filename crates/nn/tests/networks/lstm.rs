@@ -1,8 +1,6 @@
 //! The LSTM layer: against a loop over single examples, and against PyTorch.
 
-mod common;
-
-use common::{LOSS, Setting, TOLERANCE, check, relative_error};
+use crate::common::{LOSS, Setting, TOLERANCE, check, relative_error};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layer::{Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Values, Weights};

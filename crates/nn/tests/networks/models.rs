@@ -1,8 +1,6 @@
 //! The named networks: sizes, names, gradients, and their place in the documentation.
 
-mod common;
-
-use common::{LOSS, TOLERANCE, relative_error};
+use crate::common::{LOSS, TOLERANCE, relative_error};
 use muffle_nn::examples::from_channels_first;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::models::{MODELS, model};

@@ -1,8 +1,6 @@
 //! A text gives the same whatever fills it up: outputs and gradients are those of a network for texts of its own length.
 
-mod common;
-
-use common::{LOSS, relative_error};
+use crate::common::{LOSS, relative_error};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::layers::activation::Activation;

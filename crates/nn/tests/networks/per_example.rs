@@ -1,8 +1,6 @@
 //! Norms, weighted sums and materialised gradients equal those of a loop that runs one example at a time.
 
-mod common;
-
-use common::{Setting, check};
+use crate::common::{Setting, check};
 use muffle_nn::Shape;
 use muffle_nn::config::{Edge, Entry, Graph, LayerConfig, Piece};
 use muffle_nn::layers::activation::Activation;
@@ -158,8 +156,8 @@ fn separate_networks_learn_as_if_alone() {
     let half = alone.parameters.len();
     fused.parameters[..half].copy_from_slice(&alone.parameters);
     for (fused, alone) in fused.one_at_a_time().iter().zip(alone.one_at_a_time()) {
-        let error = common::relative_error(&fused[..half], &alone);
-        assert!(error <= common::TOLERANCE, "{error}");
+        let error = crate::common::relative_error(&fused[..half], &alone);
+        assert!(error <= crate::common::TOLERANCE, "{error}");
     }
 }
 

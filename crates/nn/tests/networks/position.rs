@@ -1,9 +1,7 @@
 //! What an example gives does not depend on where it stands, nor on how many stand beside it: outputs, norms and gradients are the
 //! same to the last bit. Two data sets that differ in one record then differ in that record's part of a sum, and in nothing else.
 
-mod common;
-
-use common::{Chosen, LOSS, Setting};
+use crate::common::{Chosen, LOSS, Setting};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layers::activation::Activation;

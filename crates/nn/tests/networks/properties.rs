@@ -1,9 +1,7 @@
 //! Layers over random shapes against naive references in double precision.
 
-mod common;
-
-use common::layer_run::{Run, run};
-use common::relative_error;
+use crate::common::layer_run::{Run, run};
+use crate::common::relative_error;
 use muffle_nn::config::LayerConfig;
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layers::window::Extent;

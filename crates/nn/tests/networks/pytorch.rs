@@ -1,10 +1,8 @@
 //! Layers, losses and networks compute what PyTorch computes; see `fixtures/README.md`.
 
-mod common;
-
-use common::layer_run::run;
-use common::regression::Regression;
-use common::torch::{Case, cases};
+use crate::common::layer_run::run;
+use crate::common::regression::Regression;
+use crate::common::torch::{Case, cases};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::initialise::initial_parameters;
 use muffle_nn::layers::activation::Activation;
@@ -394,7 +392,7 @@ fn network(case: &Case) -> Vec<Entry> {
             layers.extend([LayerConfig::GlobalAveragePool.into(), flatten(), dense(10)]);
             layers
         }
-        "w5" => ModelDescription::from_toml(include_str!("fixtures/w5.toml")).unwrap().layers,
+        "w5" => ModelDescription::from_toml(include_str!("../fixtures/w5.toml")).unwrap().layers,
         other => panic!("no network {other}"),
     }
 }

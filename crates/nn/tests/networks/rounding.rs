@@ -1,9 +1,7 @@
 //! Sums over groups of records are off by no more than is said, whatever the records are: those above all whose terms are large and
 //! cancel, so that the norm of their gradient says nothing of what rounding does to it.
 
-mod common;
-
-use common::layer_run::run_weighted;
+use crate::common::layer_run::run_weighted;
 use muffle_nn::config::LayerConfig;
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::layer::{Layer, Summation};

@@ -1,8 +1,6 @@
 //! Scattering features are those of Kymatio; see `fixtures/scattering.py`.
 
-mod common;
-
-use common::relative_error;
+use crate::common::relative_error;
 use muffle_nn::examples::from_channels_first;
 use muffle_nn::{Batch, Engine, ModelDescription, Options, Purpose, Shape};
 use safetensors::SafeTensors;

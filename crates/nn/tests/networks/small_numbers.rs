@@ -1,8 +1,6 @@
 //! Where functions are close to a plateau or to zero, what is small keeps its digits.
 
-mod common;
-
-use common::layer_run::run;
+use crate::common::layer_run::run;
 use muffle_nn::config::LayerConfig;
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;

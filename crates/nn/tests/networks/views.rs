@@ -1,8 +1,6 @@
 //! Several views of one record: their mean gradient takes the place of an example's.
 
-mod common;
-
-use common::{LOSS, Setting, TOLERANCE, limited, relative_error};
+use crate::common::{LOSS, Setting, TOLERANCE, limited, relative_error};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::hooks::Hooks;
 use muffle_nn::layers::activation::Activation;

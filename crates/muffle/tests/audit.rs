@@ -4,12 +4,12 @@ use muffle::audit::step::{Settings, audit};
 use muffle::audit::{Report, Verdict};
 use muffle::methods::{METHODS, Mode};
 
-fn step(method: &str, mode: Mode, trials: u64) -> Report {
+fn step(method: &str, mode: Mode, width: usize, trials: u64) -> Report {
     let settings = Settings {
         method: method.to_string(),
         mode,
         noise_multiplier: 1.0,
-        width: 500,
+        width,
         settings: Vec::new(),
         trials,
         seed: 1,
@@ -23,7 +23,7 @@ fn step(method: &str, mode: Mode, trials: u64) -> Report {
 #[test]
 fn every_published_form_is_exposed() {
     for entry in METHODS.iter().filter(|entry| entry.modes.contains(&Mode::AsPublished)) {
-        let report = step(entry.name, Mode::AsPublished, 1000);
+        let report = step(entry.name, Mode::AsPublished, 200, 1000);
         assert_eq!(report.verdict, Verdict::Violated, "{report:?}");
         assert!(report.measured > report.claimed.unwrap(), "{report:?}");
     }
@@ -34,7 +34,7 @@ fn every_published_form_is_exposed() {
 #[test]
 fn no_sound_form_exceeds_its_proof() {
     for entry in METHODS {
-        let report = step(entry.name, Mode::Sound, 700);
+        let report = step(entry.name, Mode::Sound, 200, 700);
         assert_eq!(report.verdict, Verdict::NoContradictionFound, "{report:?}");
         let proved = report.proved.unwrap();
         assert!(report.measured <= proved && report.measured > 0.3 * proved, "{report:?}");
@@ -44,7 +44,7 @@ fn no_sound_form_exceeds_its_proof() {
 /// The pilot may choose a threshold far out, where a bound needs many plays to come close.
 #[test]
 fn a_full_batch_step_of_dp_sgd_shows_nine_tenths_of_what_is_proved() {
-    let report = step("dp-sgd", Mode::Sound, 40_000);
+    let report = step("dp-sgd", Mode::Sound, 50, 40_000);
     assert!(report.measured > 0.9 * report.proved.unwrap(), "{report:?}");
     assert!(report.measured <= report.proved.unwrap(), "{report:?}");
 }

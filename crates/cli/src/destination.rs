@@ -23,14 +23,15 @@ pub enum Destination {
 impl Destination {
     /// What a path leads to. A link stays: what it leads to is written.
     pub fn of(path: Option<&Path>) -> io::Result<Destination> {
-        let Some(path) = path.filter(|path| !["-", "/dev/stdout"].map(Path::new).contains(path)) else {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Destination::StandardOutput);
         };
-        // What stands for an open file of this process is written into, whatever that is.
-        if path.starts_with("/dev") || path.starts_with("/proc") {
-            return Ok(Destination::Open(path.to_path_buf()));
-        }
         let path = followed(path)?;
+        match descriptor(&path) {
+            Some("1") => return Ok(Destination::StandardOutput),
+            Some(_) => return Ok(Destination::Open(path)),
+            None => {}
+        }
         match fs::metadata(&path) {
             Ok(found) if found.is_dir() => {
                 Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a folder"))
@@ -44,7 +45,8 @@ impl Destination {
     pub fn write<T>(&self, fill: impl FnOnce(&mut (dyn Write + Send)) -> Outcome<T>) -> Outcome<T> {
         match self {
             Destination::StandardOutput => fill(&mut io::stdout()),
-            Destination::Open(path) => fill(&mut OpenOptions::new().write(true).open(path)?),
+            // Behind what others have written, where an open file of this process is a file.
+            Destination::Open(path) => fill(&mut OpenOptions::new().append(true).open(path)?),
             Destination::File(path) => {
                 let mut result = None;
                 let written = atomic_file::write_with(path, |file| {
@@ -66,14 +68,25 @@ impl Destination {
     }
 }
 
-/// The path at the end of a chain of links.
+/// The path at the end of a chain of links, or the name of an open file of this process on the way.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
-            Ok(link) => path = path.parent().unwrap_or(Path::new("")).join(link),
-            Err(_) => return Ok(path),
+            Ok(link) if descriptor(&path).is_none() => {
+                path = path.parent().unwrap_or(Path::new("")).join(link);
+            }
+            _ => return Ok(path),
         }
     }
     Err(io::Error::other("links that lead to each other"))
+}
+
+/// The number of the open file of this process that a path stands for. Where it leads may be no path at all: a pipe.
+fn descriptor(path: &Path) -> Option<&str> {
+    match path.to_str()? {
+        "/dev/stdout" => Some("1"),
+        "/dev/stderr" => Some("2"),
+        path => ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|folder| path.strip_prefix(folder)),
+    }
 }

@@ -24,6 +24,11 @@ pub fn err(text: Arguments) {
     let _ = io::stderr().lock().write_fmt(text);
 }
 
+/// Gives up standard output for a reason that was met outside of this module.
+pub fn give_up(error: io::Error) {
+    let _ = GIVEN_UP.set(error);
+}
+
 /// Why something that was printed is lost, if it is.
 pub fn lost() -> Option<&'static io::Error> {
     if GIVEN_UP.get().is_none()

@@ -3,6 +3,7 @@
 use crate::CommandResult;
 use crate::destination::Destination;
 use crate::model_arguments::ModelArguments;
+use crate::output;
 use crate::train::{Outcome, cores};
 use clap::{Args, ValueEnum};
 use muffle::data::own::csv::Decimal;
@@ -152,7 +153,10 @@ impl Arguments {
         });
         // Whoever closes a pipe has seen enough.
         let scored = match scored {
-            Err(_) if closed => return Ok(()),
+            Err(_) if closed => {
+                output::give_up(ErrorKind::BrokenPipe.into());
+                return Ok(());
+            }
             scored => scored?,
         };
         self.report(trained, &scored, threshold, clock)

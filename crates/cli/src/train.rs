@@ -8,7 +8,7 @@ use clap::Args;
 use muffle::data::Search;
 use muffle::noise::{Key, Purpose, Stream, Uniform};
 use muffle::run::{
-    Certificate, Job, Parts, REPRODUCIBLE, RunFolder, Status, Summary, Terms, clock, resume, start,
+    Certificate, Job, Parts, REPRODUCIBLE, RunFolder, Status, Summary, Terms, begin, clock, resume,
 };
 use muffle::train::Evaluation;
 use muffle::train::canaries::usual_choice;
@@ -104,9 +104,11 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return dry_run(&*job, arguments.json);
     }
     let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
+    // Nothing can be lost before the first step: until then a signal ends the process at once.
+    let folder = begin(&path, &*job)?;
     let stop = stop_on_interrupt()?;
     let mut display = Display::new(&*job, arguments.json, arguments.quiet);
-    let summary = start(&path, &*job, &dataset, &stop, &mut |progress| display.show(progress))?;
+    let summary = resume(&folder, &*job, &dataset, &stop, &mut |progress| display.show(progress))?;
     display.finish();
     end(&path, &job.terms(), &summary, arguments.json)
 }

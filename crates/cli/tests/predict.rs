@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Project, last_json};
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{Cursor, Read, Write};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
 /// A project with a trained model.
@@ -114,7 +115,7 @@ fn a_closed_pipe_ends_quietly() {
     let mut some = [0; 10];
     child.stdout.take().unwrap().read_exact(&mut some).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(output.status.code() == Some(141) && output.stderr.is_empty(), "{output:?}");
 }
 
 #[cfg(unix)]
@@ -147,6 +148,38 @@ fn what_is_there_is_written_into_and_not_replaced() {
     }
     assert_eq!(fs::read_dir(project.path("far")).unwrap().count(), 2, "nothing temporary is left");
     refused(&predict("far"), &["far", "folder"]);
+
+    // What stands for an open file of the process is written behind what is there, and a link to it may lead to a pipe.
+    symlink("/dev/stdout", project.path("to-stdout")).unwrap();
+    assert_eq!(text(&predict("to-stdout")), expected);
+    fs::write(project.path("whole.csv"), "head\n").unwrap();
+    let whole = OpenOptions::new().append(true).open(project.path("whole.csv")).unwrap();
+    let mut command = project.command(&["predict", "run", "--data", "new.csv", "--output", "/dev/fd/1"]);
+    assert!(command.stdout(whole).status().unwrap().success());
+    assert_eq!(fs::read_to_string(project.path("whole.csv")).unwrap(), format!("head\n{expected}"));
+}
+
+/// A folder that happens to lie among the devices holds files like any other; and who may read scores does not change.
+#[cfg(unix)]
+#[test]
+fn files_are_replaced_with_their_rights() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = trained();
+    fs::write(project.path("new.csv"), rows(50)).unwrap();
+    let predict = |output: &str| project.muffle(&["predict", "run", "--data", "new.csv", "--output", output]);
+    let expected = text(&project.muffle(&["predict", "run", "--data", "new.csv"]));
+    let shared = Path::new("/dev/shm");
+    let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() }.unwrap();
+    let file = folder.path().join("scores.csv");
+    for before in [None, Some("old\n".repeat(1000))] {
+        if let Some(text) = &before {
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        assert_eq!(text(&predict(file.to_str().unwrap())), "");
+        assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    }
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

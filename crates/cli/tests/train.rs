@@ -298,6 +298,9 @@ fn a_run_that_diverges_stops_and_keeps_its_certificate() {
     assert!(error.contains("wild diverged") && error.contains("a lower learning_rate"), "{error}");
     let result = last_json(&output);
     assert_eq!((&result["diverged"], &result["finished"]), (&true.into(), &false.into()));
+    let evaluated = project.muffle(&["evaluate", "wild"]);
+    let error = String::from_utf8_lossy(&evaluated.stderr);
+    assert!(error.contains("wild diverged") && !error.contains("--resume"), "{error}");
     assert!(result["steps"].as_u64().unwrap() < 100_000 && result["test_loss"].is_null(), "{result}");
     assert!(!project.path("wild/model.safetensors").exists());
     let certificate = read_json(&project.path("wild/privacy.json"));

@@ -11,10 +11,13 @@ pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// Lets `fill` write under a temporary name beside `path`, syncs it, and renames it into place, so that a crash leaves
-/// the old file or the new one, never half of one.
+/// the old file or the new one, never half of one. Who may read an old file may read the new one, and nobody else.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary_path(path);
     let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|file| {
+        if let Ok(old) = fs::metadata(path) {
+            hand_on(&old, &file)?;
+        }
         let mut writer = BufWriter::with_capacity(1 << 20, file);
         fill(&mut writer)?;
         writer.into_inner().map_err(|error| error.into_error())?.sync_all()
@@ -25,6 +28,17 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Re
         let _ = fs::remove_file(&temporary);
     }
     placed
+}
+
+/// Gives a new file the rights of the old one, and its owner where that is allowed.
+fn hand_on(old: &fs::Metadata, new: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // Only an administrator can give a file away; whoever writes keeps it otherwise.
+        let _ = fchown(new, Some(old.uid()), Some(old.gid()));
+    }
+    new.set_permissions(old.permissions())
 }
 
 /// A name nobody else uses, in the same folder, so that renaming is one step.

@@ -30,7 +30,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 /// The text of a regular file.
 pub fn read_to_string(path: &Path) -> Result<String> {
     let mut text = String::new();
-    open(path)?.read_to_string(&mut text)?;
+    open(path)?.read_to_string(&mut text).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Error::new(ErrorKind::InvalidData, "this is no text in UTF-8"),
+        _ => error,
+    })?;
     Ok(text)
 }
 

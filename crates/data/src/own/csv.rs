@@ -93,14 +93,14 @@ pub fn rows_of(
     wanted: &[Wanted],
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut reader = reader(file, stream, form)?;
+    let Opened { mut reader, behind } = reader(file, stream, form)?;
     let header = header_of(file, &mut reader)?;
     let columns = places(file, &header, wanted)?;
     let comma = form.decimal == Decimal::Comma;
     let mut points = vec![String::new(); if comma { wanted.len() } else { 0 }];
     let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| wrong(file, error))? {
-        let position = Position::Line(record.position().map_or(0, ::csv::Position::line));
+    while reader.read_record(&mut record).map_err(|error| wrong(file, error, behind))? {
+        let position = Position::Line(record.position().map_or(0, ::csv::Position::line) + behind);
         let cell = |index: &usize| record.get(*index).unwrap_or("").trim();
         for (place, point) in points.iter_mut().enumerate().filter(|(place, _)| wanted[*place].number) {
             with_point(cell(&columns[place]), point).map_err(|reason| {
@@ -120,16 +120,18 @@ pub fn rows_of(
 /// The names in the header of a file, and nothing else of it.
 pub fn header(path: &Path, form: Form) -> Result<Vec<String>> {
     let file = path.display().to_string();
-    let mut reader = reader(&file, open::stream(path)?, form)?;
-    header_of(&file, &mut reader)
+    header_of(&file, &mut reader(&file, open::stream(path)?, form)?.reader)
+}
+
+/// A table behind its byte-order mark.
+struct Opened<'s> {
+    reader: Reader<Box<dyn Read + Send + 's>>,
+    /// Lines by which the place of a row is behind: of two signs that end a line the reader leaves the second to the next row.
+    behind: u64,
 }
 
 /// A reader behind the byte-order mark, with the delimiter that is stated or found.
-fn reader<'s>(
-    file: &str,
-    stream: impl Read + Send + 's,
-    form: Form,
-) -> Result<Reader<Box<dyn Read + Send + 's>>> {
+fn reader<'s>(file: &str, stream: impl Read + Send + 's, form: Form) -> Result<Opened<'s>> {
     let unread = |error: std::io::Error| DataError::malformed(file, "line 1", error);
     let mut text = encoding::utf8(stream, form.encoding).map_err(unread)?;
     let mut start = Vec::new();
@@ -146,8 +148,9 @@ fn reader<'s>(
     }
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Delimiter(delimiter) = form.delimiter.unwrap_or_else(|| found(line));
+    let behind = u64::from(line.ends_with(b"\r"));
     let text: Box<dyn Read + Send + 's> = Box::new(Cursor::new(start).chain(text));
-    Ok(ReaderBuilder::new().delimiter(delimiter).from_reader(text))
+    Ok(Opened { reader: ReaderBuilder::new().delimiter(delimiter).from_reader(text), behind })
 }
 
 /// What a header line has most of, outside quotes: the names of columns are public, whatever the rows are.
@@ -165,7 +168,7 @@ pub(super) fn found(line: &[u8]) -> Delimiter {
 }
 
 fn header_of<R: Read>(file: &str, reader: &mut Reader<R>) -> Result<Vec<String>> {
-    let header = reader.headers().map_err(|error| wrong(file, error))?;
+    let header = reader.headers().map_err(|error| wrong(file, error, 0))?;
     Ok(header.iter().map(|name| name.trim().to_string()).collect())
 }
 
@@ -180,10 +183,17 @@ pub(super) fn with_point(cell: &str, point: &mut String) -> std::result::Result<
     Ok(())
 }
 
-fn wrong(file: &str, error: ::csv::Error) -> DataError {
-    let position =
-        error.position().map_or("whole file".to_string(), |position| format!("line {}", position.line()));
-    let (reason, remedy) = match error.kind() {
+fn wrong(file: &str, error: ::csv::Error, behind: u64) -> DataError {
+    let position = error
+        .position()
+        .map_or("whole file".to_string(), |position| format!("line {}", position.line() + behind));
+    let (reason, remedy) = explained(&error);
+    DataError::malformed(file, position, reason).remedy(remedy)
+}
+
+/// What is wrong with a row, and what to do about it.
+pub(super) fn explained(error: &::csv::Error) -> (String, &'static str) {
+    match error.kind() {
         ErrorKind::Utf8 { .. } => (
             "no text in UTF-8".to_string(),
             "save it as UTF-8, or declare how it is written, as in `encoding = \"windows-1252\"`",
@@ -192,9 +202,9 @@ fn wrong(file: &str, error: ::csv::Error) -> DataError {
             format!("{len} cells, the header has {expected_len}"),
             "correct the line, or declare the `delimiter`; every line needs as many cells as the header",
         ),
-        _ => (error.to_string(), "the file is damaged or not what its name says: get it again"),
-    };
-    DataError::malformed(file, position, reason).remedy(remedy)
+        ErrorKind::Io(error) => (error.to_string(), "try again, or get the file again"),
+        _ => ("no row of a table".to_string(), "the file is damaged or not what its name says: get it again"),
+    }
 }
 
 /// A line-based file without a header, as the UCI repository has them: every cell of every line to `visit`;
@@ -209,7 +219,7 @@ pub fn lines(
     builder.has_headers(false).flexible(true).quoting(false).comment(Some(b'|'));
     let mut reader = builder.from_reader(bytes);
     let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| wrong(file, error))? {
+    while reader.read_record(&mut record).map_err(|error| wrong(file, error, 0))? {
         let position = format!("line {}", record.position().map_or(0, ::csv::Position::line));
         if record.len() != cells {
             let reason = format!("{} values where {cells} are expected", record.len());
@@ -292,6 +302,14 @@ mod tests {
         let latin =
             rows_of("t.csv", &b"a\n\xf6\n"[..], Form::default(), &[], |_| Ok(())).unwrap_err().to_string();
         assert!(latin.contains("line 2: no text in UTF-8") && latin.contains("windows-1252"), "{latin}");
+    }
+
+    #[test]
+    fn lines_that_end_with_two_signs_are_counted_once() {
+        for text in ["a,b\r\n1,2\r\n\"x\r\ny\",2\r\n1\r\n", "a,b\n1,2\n\"x\ny\",2\n1\n"] {
+            let message = read(text, &["a"]).unwrap_err().to_string();
+            assert!(message.contains("line 5: 1 cells"), "{message}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::row::Wanted;
 use super::sample::{Guess, Kind, Sample};
 use super::table::rows;
 use crate::error::{DataError, Result};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What is known of a table without looking at its rows.
@@ -33,11 +34,16 @@ pub fn describe(file: &Path, written: &str, known: &Known, sample: Option<&Path>
     let format = format_of(file);
     let header = header(file, format)?;
     let refuse = |reason: String| DataError::Description { file: file.display().to_string(), reason };
+    if let Some(name) = twice(header.iter().filter(|name| !name.is_empty())) {
+        return Err(refuse(format!("`{name}` stands twice in the header; give its columns different names")));
+    }
     let named = [&known.numbers, &known.categories, &known.dates, &known.texts];
-    for name in named.into_iter().flatten().chain(&known.label) {
-        if !header.contains(name) {
-            return Err(refuse(format!("no column `{name}` in the header ({})", header.join(", "))));
-        }
+    let named = named.into_iter().flatten().chain(&known.label);
+    if let Some(name) = named.clone().find(|name| !header.contains(name)) {
+        return Err(refuse(format!("no column `{name}` in the header ({})", header.join(", "))));
+    }
+    if let Some(name) = twice(named) {
+        return Err(refuse(format!("column `{name}` is said to be two things; say one")));
     }
     let guesses = match sample {
         Some(sample) => guess(sample, &header)?,
@@ -49,12 +55,21 @@ pub fn describe(file: &Path, written: &str, known: &Known, sample: Option<&Path>
     if let Some(words) = words_for_nothing(&guesses) {
         text += &format!("missing_values = {words:?}\n");
     }
+    if guesses.iter().any(|guess| guess.comma) && !guesses.iter().any(|guess| guess.point) {
+        text += "decimal = \",\"\n";
+    }
     text += &target(known.label.as_ref(), known.label.as_ref().and_then(guess));
     for name in header.iter().filter(|name| !name.is_empty() && known.label.as_ref() != Some(name)) {
         text += "\n";
         text += &column(name, known, guess(name));
     }
     Ok(text)
+}
+
+/// The first name that has been there before.
+fn twice<'n>(names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+    let mut seen = HashSet::new();
+    names.into_iter().find(|name| !seen.insert(*name))
 }
 
 /// The kind of file, by its name.
@@ -127,7 +142,10 @@ fn column(name: &String, known: &Known, guess: Option<&Guess>) -> String {
         };
     }
     if among(&known.dates, Kind::Date) {
-        return format!("{head}dates = [1900-01-01, 2100-01-01]  # narrow it to what can be\n{indicator}");
+        return match guess.and_then(|guess| guess.days.as_ref()) {
+            Some([first, last]) if first < last => format!("{head}dates = [{first}, {last}]\n{indicator}"),
+            _ => format!("{head}dates = [1900-01-01, 2100-01-01]  # narrow it to what can be\n{indicator}"),
+        };
     }
     if among(&known.categories, Kind::Category) {
         let values = guess.map_or(vec![OPEN.to_string()], |guess| guess.values.clone());
@@ -219,6 +237,18 @@ mod tests {
         assert_eq!(job.categories.as_deref(), Some(&["0", "1", "2"].map(String::from)[..]));
         assert!(day.dates.is_some() && zip.hash == Some(64) && note.tokens.is_some(), "{text}");
         assert_eq!(description.missing_values, ["NA"]);
+        assert!(text.contains("dates = [2000-01-01, 2000-01-28]"), "{text}");
+    }
+
+    #[test]
+    fn numbers_of_a_sample_may_have_a_comma() {
+        let rows = "bmi;day;ill\n21,5;2024-01-02;yes\n30,25;2023-05-06;no\n";
+        let folder = folder(&[("t.csv", rows)]);
+        let file = folder.path().join("t.csv");
+        let known = Known { label: Some("ill".into()), ..Known::default() };
+        let text = describe(&file, "t.csv", &known, Some(&file)).unwrap();
+        assert!(text.contains("decimal = \",\"") && text.contains("range = [21.5, 30.25]"), "{text}");
+        assert!(Description::parse(&text).is_ok(), "{text}");
     }
 
     #[test]
@@ -227,5 +257,12 @@ mod tests {
         let known = Known { numbers: vec!["weight".into()], ..Known::default() };
         let message = describe(&folder.path().join("t.csv"), "t.csv", &known, None).unwrap_err().to_string();
         assert!(message.contains("no column `weight`") && message.contains("age, job"), "{message}");
+        let age = || vec!["age".to_string()];
+        let known = Known { numbers: age(), categories: age(), ..Known::default() };
+        let message = describe(&folder.path().join("t.csv"), "t.csv", &known, None).unwrap_err().to_string();
+        assert!(message.contains("column `age` is said to be two things"), "{message}");
+        std::fs::write(folder.path().join("t.csv"), "age,job,age\n").unwrap();
+        let message = describe(&folder.path().join("t.csv"), "t.csv", &Known::default(), None).unwrap_err();
+        assert!(message.to_string().contains("`age` stands twice"), "{message}");
     }
 }

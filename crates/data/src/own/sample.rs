@@ -19,6 +19,11 @@ pub struct Sample {
     not_dates: bool,
     bytes: usize,
     range: Option<[f64; 2]>,
+    /// Whether numbers had a decimal comma, and whether they had a point.
+    comma: bool,
+    point: bool,
+    /// The first and the last day.
+    days: Option<[String; 2]>,
     /// Different values, one more than are listed at most.
     values: BTreeSet<String>,
 }
@@ -48,6 +53,12 @@ pub struct Guess {
     pub words_for_nothing: Vec<String>,
     /// The smallest and the largest number.
     pub range: Option<[f64; 2]>,
+    /// Whether numbers had a decimal comma.
+    pub comma: bool,
+    /// Whether numbers had a decimal point.
+    pub point: bool,
+    /// The first and the last day.
+    pub days: Option<[String; 2]>,
     /// The different values, if they are few.
     pub values: Vec<String>,
 }
@@ -64,14 +75,25 @@ impl Sample {
         }
         self.rows += 1;
         self.bytes += cell.len();
-        match cell.parse::<f64>().ok().filter(|number| number.is_finite()) {
+        let comma = cell.contains(',') && !cell.contains('.');
+        let written = if comma { cell.replacen(',', ".", 1) } else { cell.to_string() };
+        match written.parse::<f64>().ok().filter(|number| number.is_finite()) {
             Some(number) => {
+                self.comma |= comma;
+                self.point |= cell.contains('.');
                 let [low, high] = self.range.unwrap_or([number; 2]);
                 self.range = Some([low.min(number), high.max(number)]);
             }
             None => self.not_numbers = true,
         }
-        self.not_dates |= Day::try_from(cell.to_string()).is_err();
+        match Day::try_from(cell.to_string()).ok().and(cell.get(..10)) {
+            // Days in ISO's form are in order as texts.
+            Some(day) => {
+                let [first, last] = self.days.take().unwrap_or_else(|| [day.to_string(), day.to_string()]);
+                self.days = Some([first.min(day.to_string()), last.max(day.to_string())]);
+            }
+            None => self.not_dates = true,
+        }
         if self.values.len() <= MOST_CATEGORIES {
             self.values.insert(cell.to_string());
         }
@@ -91,6 +113,9 @@ impl Sample {
             kind,
             missing: self.missing,
             words_for_nothing: self.words_for_nothing.into_iter().collect(),
+            comma: self.comma && kind == Kind::Number,
+            point: self.point && kind == Kind::Number,
+            days: self.days,
             range: self.range,
             values: if many { vec!["?".to_string()] } else { self.values.into_iter().collect() },
         }

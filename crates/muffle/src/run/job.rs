@@ -58,6 +58,12 @@ pub struct Estimate {
     pub peak_rss_mb: Option<f64>,
 }
 
+/// Makes the folder of a run, after a rehearsal without a record.
+pub fn begin(path: &Path, job: &dyn Job) -> Result<RunFolder> {
+    job.rehearse()?;
+    RunFolder::create(path, &job.recipe())
+}
+
 /// Makes the folder of a run and takes its steps: see [`complete`].
 pub fn start(
     path: &Path,
@@ -66,9 +72,7 @@ pub fn start(
     stop: &AtomicBool,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Summary> {
-    job.rehearse()?;
-    let folder = RunFolder::create(path, &job.recipe())?;
-    resume(&folder, job, dataset, stop, observe)
+    resume(&begin(path, job)?, job, dataset, stop, observe)
 }
 
 /// Takes the steps of a job that are not taken yet, on data that mean what they meant at the start: see [`complete`] and

@@ -20,7 +20,8 @@ fn set(table: &mut Table, setting: &str) -> Result<(), String> {
     let (path, value) =
         setting.split_once('=').ok_or("settings have the form key=value, for example epsilon=2")?;
     let path = path.trim();
-    if let Some((_, other)) = EXCLUSIVE.iter().find(|(key, _)| *key == path) {
+    let removed = value.trim().is_empty();
+    if let Some((_, other)) = EXCLUSIVE.iter().find(|(key, _)| *key == path && !removed) {
         table.remove(*other);
     }
     let mut keys: Vec<&str> = path.split('.').collect();
@@ -43,4 +44,18 @@ fn set(table: &mut Table, setting: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_excludes_each_other_may_come_in_any_order() {
+        for settings in [["steps=5", "epochs="], ["epochs=", "steps=5"]] {
+            let mut table: Table = "epochs = 3".parse().unwrap();
+            set_all(&mut table, &settings.map(String::from)).unwrap();
+            assert_eq!(table, "steps = 5".parse().unwrap(), "{settings:?}");
+        }
+    }
 }

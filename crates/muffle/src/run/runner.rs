@@ -295,6 +295,8 @@ impl<'a> Run<'a> {
         }
         let measured = match self.progress.measured.take().filter(|_| self.progress.evaluated) {
             Some(measured) => measured,
+            // Whoever stops a run before its first step does not wait for figures of a model that is none.
+            None if !finished && steps == self.first => Measurements::default(),
             None => self.trainer.measure()?,
         };
         Ok(Summary {

@@ -27,6 +27,9 @@ use std::sync::Arc;
 /// Says in a saved state that the method has learned what it needs before the first step.
 const DONE: &str = "done";
 
+/// Losses are means over records whose targets lie in a bounded range, so that one beyond this tells of weights that have run away.
+const LARGEST_LOSS: f64 = 1e6;
+
 /// The weights of the classes in a saved state.
 const WEIGHTS: &str = "weights";
 
@@ -59,7 +62,7 @@ pub(super) struct Steps {
     step: u64,
     work: Work,
     /// Whether the last test loss was a finite number.
-    finite_loss: bool,
+    loss_makes_sense: bool,
 }
 
 impl Steps {
@@ -100,7 +103,7 @@ impl Steps {
             method,
             step: 0,
             work: Work::default(),
-            finite_loss: true,
+            loss_makes_sense: true,
             plan,
             dataset,
             key,
@@ -316,13 +319,13 @@ impl Steps {
     pub fn evaluate(&mut self) -> Result<Evaluation> {
         let parameters = self.average.as_ref().map_or(&self.parameters[..], |average| average.average());
         let evaluation = self.evaluator.evaluate(parameters, &self.dataset.test())?;
-        self.finite_loss = evaluation.records == 0 || evaluation.loss.is_finite();
+        self.loss_makes_sense = evaluation.records == 0 || evaluation.loss < LARGEST_LOSS;
         Ok(evaluation)
     }
 
-    /// Whether weights or test loss are no finite numbers any more.
+    /// Whether weights are no finite numbers any more, or the test loss is none that a network which learns could have.
     pub fn diverged(&self) -> bool {
-        !self.finite_loss || self.parameters.iter().any(|parameter| !parameter.is_finite())
+        !self.loss_makes_sense || self.parameters.iter().any(|parameter| !parameter.is_finite())
     }
 
     /// Everything that the next step depends on, beside the key.

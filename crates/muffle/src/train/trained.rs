@@ -9,7 +9,7 @@ use crate::data::own::{self, Origin};
 use crate::data::{Dataset, Schema, Search, Source};
 use crate::error::{Error, Result};
 use crate::principal_components::Projection;
-use crate::run::{MODEL_FILE, Parts, verify};
+use crate::run::{Certificate, MODEL_FILE, Parts, Status, verify};
 use muffle_nn::{ModelDescription, Network, Shape, weights};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,8 +153,12 @@ impl Trained {
     }
 }
 
-/// A run that was stopped, maybe after its model was written and before the certificate of that was.
+/// A run that was stopped, maybe after its model was written and before the certificate of that was, or that went nowhere.
 fn unfinished(path: &Path) -> Error {
+    let certificate = path.join("privacy.json");
+    if Certificate::read(&certificate).is_ok_and(|certificate| certificate.status == Status::Diverged) {
+        return Error::Diverged { folder: path.to_path_buf() };
+    }
     let reason =
         format!("the run is not finished; continue it with `muffle train --resume {}`", path.display());
     Error::file(path, reason)

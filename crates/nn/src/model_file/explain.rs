@@ -57,6 +57,10 @@ fn explain(message: &str, others: &[&str]) -> String {
             // Parsers have a word for what breaks their grammar.
             _ => None,
         },
+        Some(("u64", _)) => Some("the number is too large".to_string()),
+        Some(("cannot", rest)) if rest.starts_with("recurse") => {
+            Some("lists or tables lie too deep within each other".to_string())
+        }
         Some(("data", rest)) if rest.starts_with("did not match") => {
             Some("this has none of the forms that it may have".to_string())
         }

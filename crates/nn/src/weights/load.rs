@@ -87,6 +87,10 @@ fn tensors<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
         safetensors::SafeTensorError::MetadataIncompleteBuffer => {
             fail(path, format!("it is truncated, or longer than its header says ({} bytes)", bytes.len()))
         }
+        // In words of its own: parsers speak of fields of the program.
+        safetensors::SafeTensorError::InvalidHeaderDeserialization(_) => {
+            foreign(path, "its header does not list tensors with `dtype`, `shape` and `data_offsets`")
+        }
         other => foreign(path, other),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Chunk, Ids, Job, RECORDS, Stream};
 use crate::dataset::Records;
-use crate::error::Result;
+use crate::error::{DataError, Result};
 use crate::own::arrays;
 use crate::schema::Schema;
 use std::path::Path;
@@ -11,6 +11,17 @@ use std::sync::Arc;
 /// The records of an archive.
 pub(super) fn stream(path: &Path, schema: &Schema) -> Result<Stream<'static>> {
     let split = Arc::new(arrays::read(path, schema)?);
+    if let Records::Floats(values) = &split.records
+        && let Some(place) = values.iter().position(|value| !value.is_finite())
+    {
+        let position = format!("record {}", place / schema.shape().len().max(1));
+        return Err(DataError::malformed(
+            &path.display().to_string(),
+            position,
+            format!("a value is {}", values[place]),
+        )
+        .remedy("leave the record out, or put a number there"));
+    }
     let (width, scaling) = (schema.shape().len(), Arc::new(schema.scaling.clone()));
     let jobs = (0..split.len()).step_by(RECORDS).map(move |first| {
         let (split, scaling) = (split.clone(), scaling.clone());

@@ -4,7 +4,7 @@ use super::cut::cut;
 use super::table::Table;
 use super::{Chunk, Job, Options, Stream};
 use crate::error::{DataError, Result};
-use crate::own::csv::{Delimiter, found};
+use crate::own::csv::{Delimiter, explained, found};
 use crate::own::encoding;
 use crate::own::row::{Position, places};
 use crate::schema::Schema;
@@ -34,9 +34,10 @@ pub(super) fn stream(
     blocks.delimiter = found(blocks.rest.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default());
     let mut header = StringRecord::new();
     if let Some(block) = blocks.take(1)? {
-        reader(&block.text, blocks.delimiter)
-            .read_record(&mut header)
-            .map_err(|error| DataError::malformed(file, "line 1", error))?;
+        reader(&block.text, blocks.delimiter).read_record(&mut header).map_err(|error| {
+            let (reason, remedy) = explained(&error);
+            DataError::malformed(file, "line 1", reason).remedy(remedy)
+        })?;
     }
     blocks.place.record = 0;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_string()).collect();
@@ -145,7 +146,9 @@ impl Rows {
         let (mut reader, mut row) = (reader(&block.text, self.delimiter), StringRecord::new());
         let (mut chunk, mut record) = (self.table.chunk(), block.place.record);
         loop {
-            let line = block.place.line + reader.position().line() - 1;
+            // Of two signs that end a line the reader leaves the second to the next row.
+            let second = block.text.get(reader.position().byte() as usize) == Some(&b'\n');
+            let line = block.place.line + reader.position().line() - 1 + u64::from(second);
             match reader.read_record(&mut row) {
                 Ok(false) => return Ok(chunk),
                 Ok(true) if row.len() == self.cells => {
@@ -156,7 +159,7 @@ impl Rows {
                     let reason = format!("{} cells, the header has {}", row.len(), self.cells);
                     self.table.skip(&mut chunk, &Position::Line(line), reason)?;
                 }
-                Err(error) => self.table.skip(&mut chunk, &Position::Line(line), error.to_string())?,
+                Err(error) => self.table.skip(&mut chunk, &Position::Line(line), explained(&error).0)?,
             }
             record += 1;
         }

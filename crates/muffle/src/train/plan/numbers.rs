@@ -7,6 +7,9 @@ use crate::mechanism::largest_multiplier;
 /// Scales of noise, and thresholds, that leave room in single precision for what is made of them.
 const SCALES: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
 
+/// With less noise a step costs an epsilon of half a million and more: no noise at all says honestly what that is worth.
+const LEAST_NOISE: f64 = 1e-3;
+
 /// Checks learning rate, thresholds and noise of every step.
 pub(super) fn check_numbers(pricing: Pricing, noise_multiplier: f64, steps: u64) -> Result<()> {
     let training = &pricing.recipe.training;
@@ -27,8 +30,10 @@ pub(super) fn check_numbers(pricing: Pricing, noise_multiplier: f64, steps: u64)
         }
         let noise = noise_multiplier * pricing.noise_factor(step);
         let most = largest_multiplier(pricing.network.parameter_len());
-        if noisy && !(noise > 0.0 && noise <= most) {
-            let allowed = format!("a positive number of at most {most:e}");
+        if noisy && !(noise >= LEAST_NOISE && noise <= most) {
+            let allowed = format!(
+                "between {LEAST_NOISE} and {most:e}, or noise_multiplier = 0 for training that is not private"
+            );
             return refuse("noise_multiplier times noise_schedule", noise, step, &allowed);
         }
         let scale = |threshold: &f64| noise * factor * threshold;

@@ -108,7 +108,8 @@ fn what_does_not_fit_is_refused_with_both_sides() {
 fn numbers_that_no_step_could_use_are_refused() {
     for (settings, part) in [
         (&["noise_multiplier=1e300"][..], "noise_multiplier times noise_schedule is 1e300"),
-        (&["noise_multiplier=1e-300"], "noise_multiplier times the clip threshold"),
+        (&["noise_multiplier=1e-300"], "noise_multiplier times noise_schedule is 1e-300"),
+        (&["noise_multiplier=1e-20"], "noise_multiplier = 0 for training that is not private"),
         (&["noise_multiplier=1e8", "clip.threshold=1e25"], "noise_multiplier times the clip threshold"),
         (&["learning_rate=nan"], "learning_rate is NaN"),
         (&["learning_rate=inf"], "learning_rate is inf"),

@@ -1,12 +1,12 @@
 //! `muffle account`: what did this cost?
 
 use crate::CommandResult;
-use crate::plot::{self, Panel};
 use crate::run_arguments::{RunArguments, find_accountant, missing};
 use crate::words::in_words;
 use clap::Args;
 use muffle_accounting::attacker::{self, Attack};
 use muffle_accounting::{AccountingError, Adjacency, Event, Quote, Quotes, Standing, pld};
+use muffle_page::plot::{self, Panel, curves};
 use serde_json::{Map, Value, json};
 use std::error::Error;
 use std::path::PathBuf;
@@ -34,8 +34,8 @@ pub struct Account {
     #[arg(long)]
     json: bool,
 
-    /// Draw epsilon against steps and delta against epsilon into this SVG file.
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw epsilon against steps and delta against epsilon into this file, SVG or PNG by its ending.
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
@@ -163,10 +163,10 @@ impl Account {
             (&self.run.events, self.run.noise_multiplier, self.run.rate())
         {
             let steps = self.run.step_count(rate).unwrap_or(1);
-            panels.push(plot::epsilon_against_steps(&self.run, noise, rate, steps)?);
+            panels.push(self.run.epsilon_against_steps(noise, rate, steps));
         }
         if let Ok((_, top)) = pld::delta(event, adjacency, 0.0) {
-            panels.push(plot::delta_against_epsilon(event, adjacency, self.run.delta().min(top))?);
+            panels.push(curves::delta_against_epsilon(event, adjacency, self.run.delta().min(top))?);
         }
         if panels.is_empty() {
             return Err("--plot: no accountant with a curve applies to this event".into());

@@ -1,6 +1,7 @@
 //! `muffle audit`: measure the leak instead of trusting the claim.
 
 mod all;
+mod left;
 mod participation;
 mod plots;
 mod replay;

@@ -1,11 +1,11 @@
 //! `muffle calibrate`: how much noise does my budget need?
 
 use crate::CommandResult;
-use crate::plot;
 use crate::run_arguments::{RunArguments, find_accountant, missing, out_of_range};
 use clap::Args;
 use muffle_accounting::Event;
 use muffle_accounting::calibrate::{self, Target};
+use muffle_page::plot::{self, curves};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::PathBuf;
@@ -33,8 +33,8 @@ pub struct Calibrate {
     #[arg(long)]
     json: bool,
 
-    /// Draw epsilon against steps and delta against epsilon of the result into this SVG file.
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw epsilon against steps and delta against epsilon of the result into this file, SVG or PNG by its ending.
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
@@ -90,10 +90,10 @@ impl Calibrate {
                 let steps =
                     if found.name == "steps" { Some(found.value as u64) } else { self.run.step_count(rate) };
                 if let (Some(noise), Some(steps)) = (noise, steps) {
-                    panels.push(plot::epsilon_against_steps(&self.run, noise, rate, steps)?);
+                    panels.push(self.run.epsilon_against_steps(noise, rate, steps));
                 }
             }
-            panels.push(plot::delta_against_epsilon(&found.event, adjacency, self.run.delta())?);
+            panels.push(curves::delta_against_epsilon(&found.event, adjacency, self.run.delta())?);
             plot::write(path, &panels)?;
         }
         Ok(())

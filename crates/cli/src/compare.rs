@@ -13,7 +13,7 @@ use muffle::{kinds, recipes};
 ///
 /// Every run has a folder of its own in DIR/cells. Finished runs are not run again, and an interrupted comparison goes on
 /// with the same command. DIR/results.csv has every run, DIR/results.md means and intervals, DIR/accuracy.svg accuracy
-/// against epsilon and DIR/steps.svg accuracy against steps.
+/// against epsilon and DIR/steps.svg accuracy against steps; `muffle report DIR` makes a page of all that.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --seeds 3 --output comparison

@@ -3,12 +3,14 @@
 use crate::experiment_display::Display;
 use crate::experiment_plots;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
-use crate::plot;
 use crate::train::{Outcome, cores};
 use clap::Args;
 use muffle::atomic_file;
 use muffle::data::Search;
 use muffle::experiment::{self, Column, Experiment, Results};
+use muffle::train::evaluation::NOT_COVERED;
+use muffle_page::plot::{self, Panel};
+use muffle_page::results::{Plots, leave};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -29,6 +31,9 @@ pub struct Options {
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// Also draw all plots into one file, SVG or PNG by its ending
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// One JSON object a line on standard output, one for each run; the last is the result
     #[arg(long)]
     json: bool,
@@ -56,6 +61,19 @@ pub struct Remarks {
     pub fields: Map<String, Value>,
     /// Columns of the table of cells.
     pub columns: Vec<Column>,
+    /// What must not leave with the results, beside what is true of all of them.
+    pub caution: String,
+}
+
+impl Layout {
+    /// The measure against a factor, and against steps; nothing before the first run is finished.
+    fn plots(&self, experiment: &Experiment, results: &Results) -> (Vec<Panel>, Vec<Panel>) {
+        if results.finished() == 0 {
+            return (Vec::new(), Vec::new());
+        }
+        let across = self.across.map(|across| experiment_plots::across_factor(experiment, results, across));
+        (across.into_iter().collect(), experiment_plots::steps(experiment, results, self.panels))
+    }
 }
 
 impl Options {
@@ -100,13 +118,20 @@ pub fn run(
     std::fs::create_dir_all(&options.output)
         .map_err(|error| format!("--output {}: {error}", options.output.display()))?;
     write("results.csv", results.csv(&remarks.columns))?;
-    write("results.md", format!("# {}\n\n{}\n{paragraphs}\n", layout.title, results.markdown()))?;
-    if let Some(across) = layout.across.filter(|_| finished > 0) {
-        write("accuracy.svg", plot::draw(&[experiment_plots::across_factor(experiment, &results, across)]))?;
+    let (across, steps) = layout.plots(experiment, &results);
+    if !across.is_empty() {
+        write("accuracy.svg", plot::file(&plot::draw(&across)))?;
     }
-    if finished > 0 {
-        write("steps.svg", plot::draw(&experiment_plots::steps(experiment, &results, layout.panels)))?;
+    if !steps.is_empty() {
+        write("steps.svg", plot::file(&plot::draw(&steps)))?;
     }
+    let panels = [across, steps].concat();
+    if let Some(path) = options.plot.as_ref().filter(|_| !panels.is_empty()) {
+        plot::write(path, &panels)?;
+    }
+    let caution = format!("{NOT_COVERED} {}", remarks.caution).trim().to_string();
+    let text = format!("# {}\n\n{}\n{paragraphs}\n", layout.title, results.markdown());
+    leave(&options.output, &text, Plots { caution, panels, ..Plots::default() })?;
     if interrupted {
         remarks.fields.extend([("interrupted".into(), true.into()), ("next".into(), advice.clone().into())]);
     }

@@ -1,7 +1,7 @@
 //! The plots of an experiment.
 
-use crate::plot::{Line, Panel};
 use muffle::experiment::{Experiment, GroupResult, Results};
+use muffle_page::plot::{Line, Panel};
 
 /// Mean of the measure against one factor, with intervals; the other factors make the lines.
 pub fn across_factor(experiment: &Experiment, results: &Results, across: usize) -> Panel {

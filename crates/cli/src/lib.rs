@@ -23,13 +23,14 @@ mod interrupt;
 mod message;
 mod methods;
 mod model_arguments;
-mod plot;
 mod predict;
 mod progress;
 mod recipes;
 mod relevance;
+mod report;
 mod run_arguments;
 mod search;
+mod serve;
 mod study;
 mod study_tables;
 mod sweep;
@@ -67,7 +68,9 @@ enum Command {
     Predict(predict::Arguments),
     Recipes(recipes::Arguments),
     Relevance(relevance::Arguments),
+    Report(report::Arguments),
     Search(search::Arguments),
+    Serve(serve::Arguments),
     Study(study::Arguments),
     Sweep(sweep::Arguments),
     Train(train::Arguments),
@@ -117,7 +120,9 @@ fn run(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Relevance(arguments) => relevance::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Study(arguments) => study::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),

@@ -4,6 +4,7 @@ use crate::events::Spent;
 use crate::words::delta_warning;
 use clap::{Args, ValueEnum};
 use muffle_accounting::{Accountant, Adjacency, Assignment, Event, LARGEST_MULTIPLIER, accountant};
+use muffle_page::plot::{Panel, curves};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -161,6 +162,16 @@ impl RunArguments {
             SamplingChoice::BallsAndBins => step.partitioned_epoch(Assignment::BallsAndBins).repeated(epochs),
             SamplingChoice::Full => step.repeated(steps),
         }
+    }
+
+    /// Epsilon of the first 1, …, `steps` steps.
+    pub fn epsilon_against_steps(&self, noise: f64, rate: f64, steps: u64) -> Panel {
+        curves::epsilon_against_steps(
+            |count| self.event(noise, rate, count),
+            self.adjacency(),
+            self.delta(),
+            steps,
+        )
     }
 
     /// One line on what shuffling costs, where it applies.

@@ -276,5 +276,5 @@ fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Ou
         REPRODUCIBLE.to_string(),
     ]);
     let columns = vec![Column { name: "distortion", values }];
-    Ok(Remarks { paragraphs, fields: tables.json(), columns })
+    Ok(Remarks { paragraphs, fields: tables.json(), columns, ..Remarks::default() })
 }

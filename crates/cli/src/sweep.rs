@@ -178,6 +178,9 @@ impl Arguments {
         let candidates = candidates(experiment, &results.spent()?)?;
         let epsilon = best_of(&candidates, &repetitions, price.adjacency, price.delta)?.epsilon;
         remarks.fields.insert("price".into(), price.json("random_search", epsilon));
+        remarks.caution = "The number of runs, the other runs and this table must stay with the holder of the records: the price of \
+                           publishing the best run holds only then."
+            .to_string();
         remarks.paragraphs.push(format!(
             "Publishing the best run, and nothing else, costs {}: its values and the number of runs, {mean} on average, \
              were drawn at random (Papernot and Steinke 2022, Theorem 2). This holds as long as the number of runs, the \

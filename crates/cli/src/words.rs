@@ -1,9 +1,6 @@
 //! Numbers for people.
 
-/// Four decimals, never below the value; infinity in words.
-pub fn in_words(epsilon: f64) -> String {
-    if epsilon.is_finite() { format!("{:.4}", (epsilon * 1e4).ceil() / 1e4) } else { "infinite".into() }
-}
+pub use muffle_page::numbers::epsilon as in_words;
 
 /// An epsilon with what it rests on: a proof, a proof on condition, a claim, or nothing.
 pub fn figure_in_words(proved: Option<f64>, if_seed_is_secret: Option<f64>, claimed: Option<f64>) -> String {

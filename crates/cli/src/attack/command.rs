@@ -2,15 +2,19 @@
 
 use super::models::{Models, Target};
 use crate::CommandResult;
-use crate::plot::{self, Line, Panel};
 use crate::train::Outcome;
 use crate::words::sentence;
 use muffle::attack::Entry;
+use muffle_page::plot::{self, Line, Panel};
+use muffle_page::results::{Evidence, Plots, leave};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// What an attack that found nothing is worth.
 const PROVES_NOTHING: &str = "A failed attack proves nothing: the next one may not fail. What holds against all of them is the epsilon.";
+
+/// What its results are.
+const CAUTION: &str = "An attack reads the training records: what it found is for the holder of the records, and no epsilon covers it.";
 
 /// One attack as a command: what it has of its own.
 pub trait Attack {
@@ -32,9 +36,19 @@ pub trait Attack {
     /// The lines of the report, each with the name of its model.
     fn lines(&self, names: &[String], found: &[Self::Found]) -> String;
 
-    /// What is drawn, and where it goes.
-    fn plot(&self, _targets: &[Target], _found: &[Self::Found]) -> Option<(&Path, Panel)> {
+    /// Where a drawing is wanted.
+    fn plot(&self) -> Option<&Path> {
         None
+    }
+
+    /// What is drawn.
+    fn panel(&self, _targets: &[Target], _found: &[Self::Found]) -> Option<Panel> {
+        None
+    }
+
+    /// What the attack has reached on each model, to be laid on what is proved of it.
+    fn evidence(&self, _targets: &[Target], _found: &[Self::Found]) -> Vec<Evidence> {
+        Vec::new()
     }
 }
 
@@ -43,8 +57,20 @@ pub fn run<A: Attack>(attack: &A) -> CommandResult {
     let models = attack.models();
     let targets = models.open()?;
     let found = attack.attack(&targets)?;
-    if let Some((path, panel)) = attack.plot(&targets, &found) {
-        plot::write(path, &[panel])?;
+    let panel = attack.panel(&targets, &found);
+    if let (Some(path), Some(panel)) = (attack.plot(), &panel) {
+        plot::write(path, std::slice::from_ref(panel))?;
+    }
+    let report =
+        || format!("{}\n{}\n{PROVES_NOTHING}", title(A::ENTRIES), attack.lines(&padded(&targets), &found));
+    if let Some(folder) = &models.results {
+        let text = format!("# {}\n\n```\n{}\n```\n", question(A::ENTRIES), report());
+        let plots = Plots {
+            caution: CAUTION.to_string(),
+            panels: panel.into_iter().collect(),
+            evidence: attack.evidence(&targets, &found),
+        };
+        leave(folder, &text, plots)?;
     }
     if models.json {
         let named = |(target, found): (&Target, &A::Found)| {
@@ -55,8 +81,7 @@ pub fn run<A: Attack>(attack: &A) -> CommandResult {
         let objects: Vec<Value> = targets.iter().zip(&found).map(named).collect();
         println!("{}", json!({ "runs": objects, "remark": PROVES_NOTHING }));
     } else {
-        let lines = attack.lines(&padded(&targets), &found);
-        println!("{}\n{lines}\n{PROVES_NOTHING}", title(A::ENTRIES));
+        println!("{}", report());
     }
     Ok(())
 }

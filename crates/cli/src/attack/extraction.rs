@@ -3,11 +3,11 @@
 use super::command::{Attack, curves, help, question};
 use super::models::{Models, Target};
 use super::trainer::{Options, Trainer};
-use crate::plot::Panel;
 use crate::train::Outcome;
 use clap::Args;
 use muffle::attack::Entry;
 use muffle::attack::extraction::{ENTRY, Extraction, STEPS, extract};
+use muffle_page::plot::Panel;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,8 @@ pub struct Arguments {
     /// Numbers of queries, at most half of the test split
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [10, 30, 100, 300, 1000])]
     queries: Vec<usize>,
-    /// Write the curves as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the curves, as SVG or PNG by the ending of the file
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
@@ -76,11 +76,15 @@ impl Attack for Arguments {
         text
     }
 
-    fn plot(&self, targets: &[Target], found: &[Extraction]) -> Option<(&Path, Panel)> {
+    fn plot(&self) -> Option<&Path> {
+        self.plot.as_deref()
+    }
+
+    fn panel(&self, targets: &[Target], found: &[Extraction]) -> Option<Panel> {
         let points = |found: &Extraction| {
             found.surrogates.iter().map(|copy| (copy.queries as f64, 100.0 * copy.agreement)).collect()
         };
-        let panel = Panel {
+        Some(Panel {
             title: "agreement of a copy with the model".into(),
             x_label: "queries".into(),
             y_label: "agreement %".into(),
@@ -88,7 +92,6 @@ impl Attack for Arguments {
             y_close_up: true,
             lines: curves(targets, found, points),
             ..Panel::default()
-        };
-        Some((self.plot.as_deref()?, panel))
+        })
     }
 }

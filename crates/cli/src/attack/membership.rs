@@ -3,7 +3,6 @@
 use super::command::{Attack, help, question};
 use super::models::{Models, Target};
 use super::trainer::{Options, Trainer};
-use crate::plot::{Line, Panel};
 use crate::train::Outcome;
 use clap::Args;
 use muffle::attack::likelihood_ratio::{self, by_likelihood_ratio};
@@ -11,6 +10,8 @@ use muffle::attack::membership::{GRADIENT_NORM, LOSS, Suspects, by_gradient_norm
 use muffle::attack::{Entry, Rate, Roc};
 use muffle::train::Evaluator;
 use muffle_accounting::attacker;
+use muffle_page::plot::{Line, Panel};
+use muffle_page::results::Evidence;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -34,8 +35,8 @@ pub struct Arguments {
     /// Also train N shadow models by the recipe of the run, for the likelihood-ratio attack; even, from 4
     #[arg(long, value_name = "N")]
     shadows: Option<usize>,
-    /// Write the curves as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the curves, as SVG or PNG by the ending of the file
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
@@ -138,8 +139,29 @@ impl Attack for Arguments {
         text + "\nAreas with two standard errors, 0.5 is guessing; rates with intervals of Clopper and Pearson, 95 %.\n"
     }
 
-    fn plot(&self, targets: &[Target], found: &[Report]) -> Option<(&Path, Panel)> {
-        Some((self.plot.as_deref()?, panel(targets, found)))
+    fn plot(&self) -> Option<&Path> {
+        self.plot.as_deref()
+    }
+
+    fn panel(&self, targets: &[Target], found: &[Report]) -> Option<Panel> {
+        Some(panel(targets, found))
+    }
+
+    fn evidence(&self, targets: &[Target], found: &[Report]) -> Vec<Evidence> {
+        let mut evidence = Vec::new();
+        for (target, report) in targets.iter().zip(found) {
+            let Some(run) = target.recipe_digest() else { continue };
+            for (attack, roc) in &report.curves {
+                evidence.extend(RATES.map(|rate| roc.at(rate)).map(|rate| Evidence {
+                    run: run.clone(),
+                    attack: format!("membership by {attack}"),
+                    false_positive_rate: rate.false_positive_rate,
+                    true_positive_rate: rate.true_positive_rate,
+                    interval: rate.interval(),
+                }));
+            }
+        }
+        evidence
     }
 }
 

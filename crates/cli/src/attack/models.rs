@@ -3,7 +3,7 @@
 use crate::train::Outcome;
 use clap::Args;
 use muffle::data::{Dataset, Search};
-use muffle::run::Certificate;
+use muffle::run::{Certificate, recipe_digest};
 use muffle::train::{DataShape, Plan, Trained};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,9 @@ pub struct Models {
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// Folder to leave the results in, for `muffle report` and `muffle serve`
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -80,6 +83,11 @@ impl Target {
         let mut recipe = self.trained.gradient_recipe()?;
         recipe.run.threads = Some(1);
         Ok(Plan::new(recipe, &DataShape::of(&self.dataset))?)
+    }
+
+    /// What its results are known by: the digest of its recipe; nothing for a model without its run.
+    pub fn recipe_digest(&self) -> Option<String> {
+        recipe_digest(&self.path).ok()
     }
 
     /// The certificate of the run, if there is one.

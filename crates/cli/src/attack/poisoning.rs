@@ -3,11 +3,11 @@
 use super::command::{Attack, curves, help, question};
 use super::models::{Models, Target};
 use super::trainer::{Options, Trainer};
-use crate::plot::Panel;
 use crate::train::Outcome;
 use clap::Args;
 use muffle::attack::Entry;
 use muffle::attack::poisoning::{ENTRY, Poisoned, poison};
+use muffle_page::plot::Panel;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,8 @@ pub struct Arguments {
     /// Shares of training records with a wrong label
     #[arg(long, value_name = "SHARE,SHARE,…", value_delimiter = ',', default_values_t = [0.0, 0.05, 0.1, 0.2, 0.4])]
     fractions: Vec<f64>,
-    /// Write the curves as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the curves, as SVG or PNG by the ending of the file
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
@@ -69,18 +69,21 @@ impl Attack for Arguments {
         text
     }
 
-    fn plot(&self, targets: &[Target], found: &[Vec<Poisoned>]) -> Option<(&Path, Panel)> {
+    fn plot(&self) -> Option<&Path> {
+        self.plot.as_deref()
+    }
+
+    fn panel(&self, targets: &[Target], found: &[Vec<Poisoned>]) -> Option<Panel> {
         let points = |found: &Vec<Poisoned>| {
             found.iter().map(|found| (100.0 * found.fraction, 100.0 * found.accuracy)).collect()
         };
-        let panel = Panel {
+        Some(Panel {
             title: "wrong labels among the training records".into(),
             x_label: "wrong labels %".into(),
             y_label: "test accuracy %".into(),
             y_close_up: true,
             lines: curves(targets, found, points),
             ..Panel::default()
-        };
-        Some((self.plot.as_deref()?, panel))
+        })
     }
 }

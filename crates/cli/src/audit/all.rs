@@ -1,11 +1,11 @@
 //! `muffle audit all`: one step of every method in every form.
 
 use super::step::Options;
-use super::{Outcome, exit_code, shown};
+use super::{Outcome, exit_code, left, shown};
 use clap::Args;
 use muffle::atomic_file;
-use muffle::audit::Verdict;
 use muffle::audit::step::{StepReport, audit};
+use muffle::audit::{Report, Verdict};
 use muffle::methods::{METHODS, Mode, Verdict as Published};
 use muffle::objective;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Folder of docs whose results are replaced
     #[arg(long, value_name = "DIR")]
     docs: Option<PathBuf>,
+    /// Folder to leave the results in, for `muffle report` and `muffle serve`
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -45,6 +48,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
             }
             reports.push((report, entry.verdict));
         }
+    }
+    if let Some(folder) = &arguments.results {
+        let rows: Vec<&Report> = reports.iter().map(|(found, _)| &found.report).collect();
+        left::leave(folder, "Audit of one step of every method", &rows, Vec::new())?;
     }
     if let Some(folder) = &arguments.docs {
         write(folder, &reports)?;

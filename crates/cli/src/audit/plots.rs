@@ -1,9 +1,9 @@
 //! The plots of an audit.
 
-use crate::plot::{Line, Panel};
 use muffle::train::Plan;
 use muffle_accounting::attacker::best_attacks;
 use muffle_accounting::{AccountingError, Adjacency, Event};
+use muffle_page::plot::{Line, Panel};
 use std::error::Error;
 
 /// Bins of a histogram.

@@ -1,10 +1,10 @@
 //! `muffle audit run`: a whole training with canaries, and what its model gives away of them.
 
+use super::left::PlotArguments;
 use super::plots::run_panels;
 use super::runs;
 use super::{Outcome, RecipeArguments, exit_code, shown};
 use crate::interrupt::stop_on_interrupt;
-use crate::plot;
 use crate::progress::Display;
 use crate::train::{free_folder, unfinished};
 use clap::Args;
@@ -41,9 +41,8 @@ pub struct Arguments {
     /// Of the lower bound
     #[arg(long, default_value_t = 0.95)]
     pub confidence: f64,
-    /// Write the distributions of the canaries' losses and both errors as SVG
-    #[arg(long, value_name = "FILE.svg")]
-    pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub plots: PlotArguments,
     /// Of canaries, coins and noise
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -78,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let Some(audit) = certificate.audit else {
         return Err(unfinished(&path, certificate.status, arguments.json));
     };
-    if let Some(file) = &arguments.plot {
+    arguments.plots.draw(|| {
         let choice = plan.recipe.training.audit.ok_or("the plan has no canaries")?;
         let trained = Trained::open(&path)?;
         let dataset = trained.dataset(None, &arguments.recipe.search())?;
@@ -86,8 +85,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let records = plan.recipe.run.records.unwrap_or_default();
         let losses =
             Canaries::plant(&dataset, choice, records)?.losses(&mut evaluator, &trained.parameters)?;
-        plot::write(file, &run_panels(&plan, &losses)?)?;
-    }
+        run_panels(&plan, &losses)
+    })?;
     // The audit's seed is secret to its attacker, and lies in the folder of the run: the figure holds for the one only.
     let (proved, if_secret) = (certificate.proved.epsilon, certificate.epsilon_if_seed_is_secret());
     let verdict = Verdict::of(certificate.claimed, certificate.conditional_epsilon(), audit.epsilon);

@@ -5,13 +5,12 @@ use super::run::Arguments;
 use super::{Outcome, exit_code, print_epsilons};
 use crate::bar::bar;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
-use crate::plot;
 use crate::train::cores;
 use muffle::audit::runs::{RunsReport, Settings, audit};
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
-    let Arguments { recipe, confidence, seed, json, plot, .. } = arguments;
+    let Arguments { recipe, confidence, seed, json, plots, .. } = arguments;
     let (plan, dataset) = recipe.prepare(Vec::new())?;
     let workers = plan.recipe.run.threads.unwrap_or_else(cores);
     let settings = Settings { runs, confidence: *confidence, seed: *seed, workers };
@@ -23,9 +22,7 @@ pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
         let advice = "stopped before all trainings were done; nothing was measured, begin anew";
         Interrupted::without_result(advice, *json)
     })?;
-    if let Some(path) = plot {
-        plot::write(path, &run_panels(&plan, &found.losses)?)?;
-    }
+    plots.leave("Audit of a whole run", &[&found.report], || run_panels(&plan, &found.losses))?;
     match json {
         true => println!("{}", serde_json::to_string(&found)?),
         false => print(&found),

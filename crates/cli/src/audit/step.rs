@@ -1,13 +1,12 @@
 //! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
 
+use super::left::PlotArguments;
 use super::plots::{Scores, panels};
 use super::{Outcome, exit_code, print_epsilons};
-use crate::plot;
 use clap::Args;
 use muffle::audit::step::{Settings, StepReport, audit};
 use muffle::methods::Mode;
 use muffle_accounting::Event;
-use std::path::PathBuf;
 
 /// Audit one step of a method: the release itself is seen, with and without a record that is planted for the purpose.
 ///
@@ -30,9 +29,8 @@ pub struct Arguments {
     /// Change a key of the recipe that the step runs by: parameters.outside=1
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Draw the scores, and the errors beside the best that the guarantee allows
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    plots: PlotArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -84,16 +82,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let mode = modes.into_iter().find(|mode| mode.name() == arguments.mode).unwrap_or_default();
     let settings = arguments.options.settings(&arguments.method, mode, arguments.settings.clone());
     let (found, attack) = audit(&settings)?;
-    if let Some(path) = &arguments.plot {
-        let scores = Scores {
-            statistic: found.statistic.split(':').next().unwrap_or_default(),
-            present: &attack.present,
-            absent: &attack.absent,
-            event: Some(&Event::gaussian(found.noise_multiplier)),
-            adjacency: found.report.adjacency,
-        };
-        plot::write(path, &panels(&scores)?)?;
-    }
+    let scores = Scores {
+        statistic: found.statistic.split(':').next().unwrap_or_default(),
+        present: &attack.present,
+        absent: &attack.absent,
+        event: Some(&Event::gaussian(found.noise_multiplier)),
+        adjacency: found.report.adjacency,
+    };
+    arguments.plots.leave("Audit of one step", &[&found.report], || Ok(panels(&scores)?))?;
     match arguments.json {
         true => println!("{}", serde_json::to_string(&found)?),
         false => print(&found),

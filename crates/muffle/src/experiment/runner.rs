@@ -2,9 +2,11 @@
 
 use super::cell::{Cell, Outcome};
 use super::groups::Experiment;
+use super::outlook::{announce, tell};
 use crate::error::{Error, Result};
 use crate::run::Progress;
 use crate::side_by_side::side_by_side;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -42,24 +44,31 @@ pub fn run(
         }
         outcomes.push(outcome);
     }
+    announce(experiment)?;
+    let failed = Mutex::new(BTreeMap::new());
     let waiting: Vec<usize> = (0..outcomes.len()).filter(|&place| outcomes[place].is_none()).collect();
     let observe = Mutex::new(observe);
-    let tell = |report: Report| observe.lock().unwrap_or_else(PoisonError::into_inner)(report);
+    let show = |report: Report| observe.lock().unwrap_or_else(PoisonError::into_inner)(report);
     let work = |piece: usize| {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let cell = &experiment.cells[waiting[piece]];
-        let outcome = cell.run(experiment, stop, &mut |progress| tell(Report::Running(cell, progress)));
+        let outcome = cell.run(experiment, stop, &mut |progress| show(Report::Running(cell, progress)));
         match &outcome {
-            Ok(Some(outcome)) => tell(Report::Finished { cell, outcome, fresh: true }),
+            Ok(Some(outcome)) => show(Report::Finished { cell, outcome, fresh: true }),
             Ok(None) => {}
-            Err(error) => tell(Report::Failed(cell, error)),
+            Err(error) => {
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                failed.insert(experiment.name(cell), error.to_string());
+                show(Report::Failed(cell, error));
+            }
         }
         // Whoever observes has the error; the others are to go on.
         Ok(outcome.unwrap_or(None))
     };
     let fresh = side_by_side(waiting.len(), workers, &work)?;
+    tell(experiment, &failed.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     waiting.iter().zip(fresh).for_each(|(&place, outcome)| outcomes[place] = outcome);
     Ok(outcomes)
 }

@@ -11,7 +11,7 @@ pub fn now() -> String {
 ///
 /// # Source
 /// Howard Hinnant 2014, "chrono-compatible low-level date algorithms", `civil_from_days`.
-fn utc(seconds: u64) -> String {
+pub fn utc(seconds: u64) -> String {
     let (days, time) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -4,6 +4,8 @@ use crate::atomic_file;
 use crate::error::{Error, Result};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// What is wrong with a folder that has no recipe.
 pub(crate) const NO_RUN: &str = "there is no run in this folder (no recipe.toml)";
@@ -96,17 +98,30 @@ pub(super) fn certificate_path(folder: &Path) -> PathBuf {
     folder.join("privacy.json")
 }
 
+/// Name of the file that whoever is at work holds a lock on.
+const LOCK: &str = "lock";
+/// Whoever only looks whether somebody is at work holds it for a moment.
+const MOMENT: Duration = Duration::from_millis(20);
+const MOMENTS: u32 = 10;
+
 /// Two processes in one folder would spend without knowing of each other. Held as long as the file lives.
 pub(crate) fn lock(path: &Path) -> Result<File> {
-    let file = path.join("lock");
+    let file = path.join(LOCK);
     let lock = File::create(&file).map_err(|error| Error::file(&file, error))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => {
-            Err(Error::file(path, "another process is at work in this folder; wait for it, or stop it"))
+    for _ in 0..MOMENTS {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) => thread::sleep(MOMENT),
+            Err(TryLockError::Error(error)) => return Err(Error::file(&file, error)),
         }
-        Err(TryLockError::Error(error)) => Err(Error::file(&file, error)),
     }
+    Err(Error::file(path, "another process is at work in this folder; wait for it, or stop it"))
+}
+
+/// Whether somebody is at work in a folder, by a look that keeps nobody from it.
+pub fn is_at_work(path: &Path) -> bool {
+    let lock = File::open(path.join(LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 #[cfg(test)]
@@ -122,8 +137,9 @@ mod tests {
         assert!(message.contains("no run in this folder"), "{message}");
         let folder = RunFolder::create(&path, recipe).unwrap();
         let message = RunFolder::open(&path).unwrap_err().to_string();
-        assert!(message.contains("another process"), "{message}");
+        assert!(message.contains("another process") && is_at_work(&path), "{message}");
         drop(folder);
+        assert!(!is_at_work(&path) && !is_at_work(parent.path()));
         let message = RunFolder::create(&path, recipe).unwrap_err().to_string();
         assert!(message.contains("muffle train --resume"), "{message}");
         let folder = RunFolder::open(&path).unwrap();

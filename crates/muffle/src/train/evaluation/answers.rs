@@ -1,11 +1,12 @@
 //! What a model said of classes or labels.
 
+use super::MOST_CONFUSED;
 use super::calibration::Calibration;
 use super::decision::{Decision, margins};
 use super::question::{Counts, Question};
 use super::ranking::{area_under_precision_recall, area_under_roc};
 use super::share::Share;
-use super::summary::Evaluation;
+use super::summary::{Confusion, Evaluation};
 use muffle_nn::Target;
 use std::collections::BTreeMap;
 
@@ -54,6 +55,12 @@ impl Answers {
             .collect()
     }
 
+    /// The same with the names of the true classes.
+    fn by_class(&self) -> Vec<Confusion> {
+        let names = self.questions.iter().map(|question| question.name.clone());
+        names.zip(self.confusion()).map(|(class, said)| Confusion { class, said }).collect()
+    }
+
     /// How many answers are right, and of how many: one for each record, or one for each of its labels.
     pub fn right(&self, counts: &[Counts]) -> (u64, u64) {
         let records: u64 = counts.iter().map(Counts::records).sum();
@@ -100,6 +107,11 @@ impl Answers {
             },
             precision: by_name(&|counts| counts.precision().map(share)),
             recall: by_name(&|counts| counts.recall().map(share)),
+            confusion: if self.classes && self.questions.len() <= MOST_CONFUSED {
+                self.by_class()
+            } else {
+                Vec::new()
+            },
             balanced_accuracy: match self.classes {
                 true => mean(recalls().map(share)),
                 false => mean(counts.iter().filter_map(balanced)),

@@ -21,7 +21,7 @@ pub use question::Counts;
 pub use ranking::Area;
 pub use report::{ClassReport, Report};
 pub use share::Share;
-pub use summary::{Evaluation, NOT_COVERED};
+pub use summary::{Confusion, Evaluation, NOT_COVERED};
 
 use super::plan::TargetShape;
 use crate::data::{Task, View};
@@ -62,6 +62,9 @@ pub struct Evaluator {
     engine: Engine,
     decision: Decision,
 }
+
+/// Classes up to which every measurement says which one is taken for which: the numbers grow with their square.
+pub const MOST_CONFUSED: usize = 32;
 
 /// Records whose outputs are held in memory at once.
 const BLOCK: usize = 4096;

@@ -73,7 +73,8 @@ impl ClassReport {
 impl Report {
     pub(super) fn of_answers(answers: &Answers, loss: Evaluation, grouping: Option<&Grouping>) -> Report {
         Report {
-            summary: answers.summary(loss),
+            // Which class is taken for which stands below, for any number of classes.
+            summary: Evaluation { confusion: Vec::new(), ..answers.summary(loss) },
             threshold: answers.decision.threshold(),
             confusion: if answers.classes { answers.confusion() } else { Vec::new() },
             classes: answers.questions.iter().map(ClassReport::of).collect(),

@@ -32,6 +32,10 @@ pub struct Evaluation {
     /// Share of the records of a class or with a label that are found; `null` if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub recall: BTreeMap<String, Option<f64>>,
+    /// Of how many records of each class each class is said; absent for labels, for numbers and beyond
+    /// [`MOST_CONFUSED`](super::MOST_CONFUSED) classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confusion: Vec<Confusion>,
     /// Mean of the recalls of all classes; for labels, of the recalls of yes and of no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balanced_accuracy: Option<f64>,
@@ -59,6 +63,15 @@ pub struct Evaluation {
     /// Root of the mean squared error of each number, in its own units; `null` if an output is no number.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "numbers")]
     pub root_mean_squared_error: BTreeMap<String, f64>,
+}
+
+/// What is said of the records of one class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confusion {
+    /// The class.
+    pub class: String,
+    /// How often each class is said of its records, in the order of all classes.
+    pub said: Vec<u64>,
 }
 
 fn is_zero(count: &usize) -> bool {

@@ -42,6 +42,7 @@ fn two_classes_are_measured_by_the_second() {
         (Some(0.5), Some(0.5), Some(0.75))
     );
     assert_eq!(answers.confusion(), [[3, 1], [1, 1]]);
+    assert_eq!((&*found.confusion[0].class, &found.confusion[1].said), ("0", &vec![1, 1]));
     assert!(found.never_predicted.is_empty() && found.warnings().is_empty());
 }
 

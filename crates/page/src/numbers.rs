@@ -1,5 +1,7 @@
 //! Numbers for people, the same everywhere.
 
+use muffle::run::clock::utc;
+
 /// Four decimals, never below the value: a figure that is quoted should hold. Infinity in words.
 pub fn epsilon(value: f64) -> String {
     if value.is_finite() { format!("{:.4}", (value * 1e4).ceil() / 1e4) } else { "infinite".into() }
@@ -34,7 +36,9 @@ pub fn number(value: f64) -> String {
         return "not a number".into();
     }
     if value != 0.0 && !(1e-4..1e9).contains(&value.abs()) {
-        return format!("{value:.3e}");
+        let text = format!("{value:.3e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));
     }
     if value.fract() == 0.0 && value >= 0.0 {
         return count(value as u64);
@@ -51,6 +55,11 @@ pub fn tick(value: f64) -> String {
     } else {
         format!("{}", (value * 1e6).round() / 1e6)
     }
+}
+
+/// A time in seconds since 1970, to the minute.
+pub fn moment(seconds: u64) -> String {
+    utc(seconds).get(..16).unwrap_or_default().replace('T', " ")
 }
 
 /// The size of a file.
@@ -76,7 +85,7 @@ mod tests {
         );
         assert_eq!(
             (number(0.00123456), number(1e-5), number(1.10), number(256.0)),
-            ("0.0012346".into(), "1.000e-5".into(), "1.1".into(), "256".into())
+            ("0.0012346".into(), "1e-5".into(), "1.1".into(), "256".into())
         );
         assert_eq!((percent(0.97459), bytes(123_456)), ("97.46 %".into(), "123 kB".into()));
     }

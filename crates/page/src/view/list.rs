@@ -4,8 +4,7 @@ use super::run::bar;
 use super::{Page, Region, address, digest, encoded};
 use crate::folder::{Contents, State, Summary};
 use crate::html::{Element, cell, el, figure_cell};
-use crate::numbers::{at_least, count, epsilon};
-use muffle::run::clock::utc;
+use crate::numbers::{at_least, count, epsilon, moment};
 
 /// Which runs are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +126,7 @@ pub fn table_of_runs(runs: &[&Summary], linked: bool) -> Element {
         "test records",
         "data",
         "method",
-        "changed",
+        "changed (UTC)",
     ];
     if linked {
         head.insert(0, "choose");
@@ -173,11 +172,11 @@ fn row(run: &Summary, linked: bool) -> Element {
         .fold(figure_cell(steps), |cell, all| cell.add(bar("steps taken", run.step as f64, *all as f64)));
     let proved = run.private && !run.only_claimed;
     let spent = match run.spent.filter(|_| proved) {
-        Some((spent, true)) => format!("{} if the seed is secret", epsilon(spent)),
-        Some((spent, false)) => epsilon(spent),
-        None if run.only_claimed => "claimed only".to_string(),
-        None if !run.private => "not private".to_string(),
-        None => "-".to_string(),
+        Some((spent, true)) => figure_cell(epsilon(spent)).add(el("small").text("if the seed is secret")),
+        Some((spent, false)) => figure_cell(epsilon(spent)),
+        None if run.only_claimed => figure_cell("claimed only"),
+        None if !run.private => figure_cell("not private"),
+        None => figure_cell("-"),
     };
     let budget = run.budget.filter(|_| proved);
     let left = budget.zip(run.spent).map(|(budget, (spent, _))| at_least((budget - spent).max(0.0)));
@@ -185,11 +184,11 @@ fn row(run: &Summary, linked: bool) -> Element {
     line.add(el("td").class("name").add(name))
         .add(state)
         .add(steps)
-        .add(figure_cell(spent))
+        .add(spent)
         .add(figure_cell(budget.map_or_else(dash, |budget| budget.to_string())))
         .add(figure_cell(left.unwrap_or_else(dash)))
         .add(figure_cell(if run.figure.is_empty() { "-" } else { run.figure.as_str() }))
         .add(cell(&run.data))
         .add(cell(&run.method))
-        .add(cell(if run.changed > 0 { utc(run.changed) } else { dash() }))
+        .add(cell(if run.changed > 0 { moment(run.changed) } else { dash() }))
 }

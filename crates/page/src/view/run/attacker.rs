@@ -15,7 +15,11 @@ pub fn attacker(certificate: &Certificate, trade_off: Option<&Panel>, evidence: 
         let text = "Nothing is proved, so nothing holds an attacker back: the best one may be right about every record.";
         return section("What an attacker could do at best", [el("p").text(text)]);
     }
-    let lead = "An attacker who knows everything but whether one record was used, and sees all that was released, tests for it:";
+    let condition = match certificate.proved.epsilon {
+        Some(_) => "",
+        None => " This holds if the seed is secret.",
+    };
+    let lead = "An attacker who knows everything but whether one record was used, and sees all that was released, tests for it.";
     let sentence = |fpr: f64, tpr: f64| {
         format!(
             "accusing wrongly {} % of the time, it is right about at most {:.1} % of the records that were used",
@@ -24,7 +28,7 @@ pub fn attacker(certificate: &Certificate, trade_off: Option<&Panel>, evidence: 
         )
     };
     let points = certificate.attacker.iter().map(|attack| el("li").text(sentence(attack.fpr, attack.tpr)));
-    let mut parts = vec![el("p").text(lead), el("ul").all(points)];
+    let mut parts = vec![el("p").text(lead).text(condition), el("ul").all(points)];
     if let Some(panel) = trade_off {
         let mut panel = panel.clone();
         panel.lines.extend(guesses(certificate));

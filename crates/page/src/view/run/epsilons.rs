@@ -7,9 +7,9 @@ use crate::plot::{Anchor, Drawing, Ink, Shape, inline};
 use muffle::run::Certificate;
 
 /// Widths of the names, of the scale, and of the figures beside it.
-const NAMES: f64 = 150.0;
-const SCALE: f64 = 330.0;
-const FIGURES: f64 = 160.0;
+const NAMES: f64 = 100.0;
+const SCALE: f64 = 170.0;
+const FIGURES: f64 = 120.0;
 const ROW: f64 = 30.0;
 
 /// One bar of the picture: its name, where it begins and ends, its colour and its figure.
@@ -23,9 +23,13 @@ struct Bar {
 
 /// The section.
 pub fn epsilons(certificate: &Certificate) -> Element {
+    let condition = match certificate.proved.epsilon {
+        Some(_) => "Whether",
+        None => "If the seed is secret and was drawn at random, whether",
+    };
     let lead = match certificate.conditional_epsilon() {
         Some(proved) => format!(
-            "Whether one record was used or not changes the probability of anything that can be seen by a factor of at most {}, \
+            "{condition} one record was used or not changes the probability of anything that can be seen by a factor of at most {}, \
              except with probability {}.",
             number(proved.exp()),
             number(certificate.delta)
@@ -46,7 +50,9 @@ fn bars(certificate: &Certificate) -> Vec<Bar> {
     }
     if let Some(proved) = proved {
         let figure = format!("at most {}", epsilon(proved));
-        bars.push(Bar { name: "proved", from: 0.0, to: proved, ink: Ink::Series(0), figure });
+        // That of a run with a seed is no proof, and says so wherever it stands.
+        let name = if certificate.proved.epsilon.is_some() { "proved" } else { "if seed secret" };
+        bars.push(Bar { name, from: 0.0, to: proved, ink: Ink::Series(0), figure });
         let low = certificate.measured.unwrap_or(0.0);
         if low < proved {
             let figure = "in this range".to_string();

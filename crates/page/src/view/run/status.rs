@@ -2,8 +2,7 @@
 
 use crate::folder::Run;
 use crate::html::{Element, el};
-use crate::numbers::{at_least, count, epsilon};
-use muffle::run::clock::utc;
+use crate::numbers::{at_least, count, epsilon, moment};
 
 /// The state of a run, how far it is, and what is left of its budget.
 pub fn status(run: &Run) -> Element {
@@ -48,7 +47,7 @@ pub fn status(run: &Run) -> Element {
         tiles.push(tile(name, el("span").text(value)));
     }
     if run.changed > 0 {
-        tiles.push(tile("last change", el("span").text(utc(run.changed))));
+        tiles.push(tile("last change (UTC)", el("span").text(moment(run.changed))));
     }
     el("dl").class("tiles").attr("id", "status").all(tiles)
 }

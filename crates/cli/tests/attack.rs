@@ -29,7 +29,7 @@ fn membership_of_two_runs_side_by_side() {
     runs(&project);
     let arguments =
         ["attack", "membership", "private", "--against", "plain", "--shadows", "4", "--plot", "roc.svg"];
-    let output = project.muffle(&[&arguments[..], &["--json"]].concat());
+    let output = project.muffle(&[&arguments[..], &["--results", "attacks", "--json"]].concat());
     assert!(output.status.success(), "{output:?}");
     let result = last_json(&output);
     let runs = result["runs"].as_array().unwrap();
@@ -57,6 +57,15 @@ fn membership_of_two_runs_side_by_side() {
     assert!(runs[0]["proved_bound"][0]["tpr"].as_f64().unwrap() < 0.5, "{result}");
     assert_eq!(runs[1]["proved_bound"][0]["tpr"], 1.0);
     assert!(fs::read_to_string(project.path("roc.svg")).unwrap().contains("plain, likelihood ratio"));
+    // What it reached stands on the curve of the run that it attacked.
+    let report = project.muffle(&["report", "private", "attacks", "--output", "-"]);
+    let page = String::from_utf8_lossy(&report.stdout);
+    let article = page.split("</article>").next().unwrap();
+    assert!(
+        article.contains("<title>membership by likelihood ratio: false positives 0.1, true"),
+        "{report:?}"
+    );
+    assert!(page.contains("An attack reads the training records"), "{report:?}");
 
     let output = project.muffle(&["attack", "membership", "private"]);
     let text = String::from_utf8_lossy(&output.stdout);

@@ -119,9 +119,17 @@ fn canaries_of_a_run_are_measured() {
 
     // What was run can be audited again by its folder, or by its model alone.
     for what in ["run", "run/model.safetensors"] {
-        let replay = project.muffle(&["audit", "replay", what, "--steps", "2", "--json"]);
+        let replay =
+            project.muffle(&["audit", "replay", what, "--steps", "2", "--results", "replay", "--json"]);
         assert_eq!((replay.status.code(), &last_json(&replay)["verdict"]), (Some(0), &"holds".into()));
     }
+    let text = std::fs::read_to_string(project.path("replay/results.md")).unwrap();
+    assert!(
+        text.starts_with("# Replay of dp-sgd, sound: holds") && text.contains("| step | moved | allowed |"),
+        "{text}"
+    );
+    let output = project.muffle(&["audit", "run", "small.toml", "--results", "elsewhere"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("choose its folder by --output"), "{output:?}");
     let output = project.muffle(&["audit", "run", "."]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("no run in this folder"), "{output:?}");

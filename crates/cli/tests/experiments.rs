@@ -64,6 +64,18 @@ fn a_comparison_leaves_tables_and_plots_and_runs_nothing_twice() {
         assert!(text.starts_with("<svg") && text.contains("<polyline"), "{text}");
         assert!(text.contains(">method auto-s"), "a legend names its key: {text}");
     }
+    assert_eq!(read_json(&project.path("comparison/cells.json")).as_array().unwrap().len(), 8);
+    let report = project.muffle(&["report", "comparison", "--output", "-"]);
+    let page = String::from_utf8_lossy(&report.stdout);
+    for part in [
+        "<svg class=\"drawing\"",
+        ", interval ",
+        "<td>auto-s</td>",
+        "cells/dp-sgd-2-1",
+        "no epsilon covers them",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     let model = project.path("comparison/cells/dp-sgd-2-1/model.safetensors");
     let written = fs::metadata(&model).unwrap().modified().unwrap();
 

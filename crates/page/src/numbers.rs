@@ -43,6 +43,9 @@ pub fn number(value: f64) -> String {
     if value.fract() == 0.0 && value >= 0.0 {
         return count(value as u64);
     }
+    if value >= 1e4 {
+        return count(value.round() as u64);
+    }
     let decimals = (4 - value.abs().log10().floor() as i32).clamp(0, 8) as usize;
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }

@@ -52,10 +52,22 @@ pub fn leave(folder: &Path, text: &str, plots: Plots) -> Result<(), String> {
     Ok(())
 }
 
+/// Files beyond this size are none that a command has left for readers.
+const LARGEST: u64 = 16 << 20;
+
 /// The plots in a folder; none where they are missing or are of another version.
 pub fn plots(folder: &Path) -> Plots {
-    let text = regular_file::read_to_string(&folder.join(PLOTS)).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    serde_json::from_str(&read(&folder.join(PLOTS))).unwrap_or_default()
+}
+
+/// The text in a folder; empty where it is missing.
+pub fn text(folder: &Path) -> String {
+    read(&folder.join(TEXT))
+}
+
+fn read(path: &Path) -> String {
+    let small = std::fs::metadata(path).is_ok_and(|found| found.len() <= LARGEST);
+    if small { regular_file::read_to_string(path).unwrap_or_default() } else { String::new() }
 }
 
 #[cfg(test)]

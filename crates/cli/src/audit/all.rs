@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(folder) = &arguments.results {
         let rows: Vec<&Report> = reports.iter().map(|(found, _)| &found.report).collect();
-        left::leave(folder, "Audit of one step of every method", &rows, Vec::new())?;
+        left::leave(folder, &left::table("Audit of one step of every method", &rows), Vec::new())?;
     }
     if let Some(folder) = &arguments.docs {
         write(folder, &reports)?;

@@ -27,8 +27,7 @@ impl PlotArguments {
     /// Draws and leaves what is asked for; nothing is drawn for nobody.
     pub fn leave(
         &self,
-        title: &str,
-        reports: &[&Report],
+        text: impl FnOnce() -> String,
         panels: impl FnOnce() -> Drawn,
     ) -> Result<(), Box<dyn Error>> {
         if self.plot.is_none() && self.results.is_none() {
@@ -39,15 +38,15 @@ impl PlotArguments {
             plot::write(path, &panels)?;
         }
         match &self.results {
-            Some(folder) => leave(folder, title, reports, panels),
+            Some(folder) => leave(folder, &text(), panels),
             None => Ok(()),
         }
     }
 
-    /// Draws what is asked for of a run that has a folder with everything else.
-    pub fn draw(&self, panels: impl FnOnce() -> Drawn) -> Result<(), Box<dyn Error>> {
-        match &self.plot {
-            Some(path) => Ok(plot::write(path, &panels()?)?),
+    /// Refuses results of an audit whose run is the folder with everything.
+    pub fn only_plot(&self) -> Result<(), Box<dyn Error>> {
+        match &self.results {
+            Some(_) => Err("--results: this audit leaves a run, which `muffle report` takes as it is; choose its folder by --output".into()),
             None => Ok(()),
         }
     }
@@ -57,13 +56,13 @@ impl PlotArguments {
 const CAUTION: &str = "The scores and counts of an audit are computed without noise: where the records of the audit are private, they are \
                        for the holder of the records.";
 
-/// Leaves reports and plots in a folder.
-pub fn leave(
-    folder: &Path,
-    title: &str,
-    reports: &[&Report],
-    panels: Vec<Panel>,
-) -> Result<(), Box<dyn Error>> {
+/// Leaves a text and plots in a folder.
+pub fn leave(folder: &Path, text: &str, panels: Vec<Panel>) -> Result<(), Box<dyn Error>> {
+    Ok(results::leave(folder, text, Plots { caution: CAUTION.to_string(), panels, evidence: Vec::new() })?)
+}
+
+/// Reports as a text: one row each, and what they are about.
+pub fn table(title: &str, reports: &[&Report]) -> String {
     let mut text = format!(
         "# {title}\n\n| method | form | verdict | claimed | proved | measured | any mechanism | recognised | wrongly accused |\n\
          |---|---|---|---|---|---|---|---|---|\n"
@@ -93,6 +92,5 @@ pub fn leave(
             first.confidence, first.delta, first.adjacency, first.trials, first.threat
         );
     }
-    results::leave(folder, &text, Plots { caution: CAUTION.to_string(), panels, evidence: Vec::new() })?;
-    Ok(())
+    text
 }

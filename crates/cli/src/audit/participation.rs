@@ -1,8 +1,9 @@
 //! `muffle audit participation`: are records drawn as they are charged for?
 
-use super::{Outcome, RecipeArguments, exit_code};
+use super::{Outcome, RecipeArguments, exit_code, left};
 use clap::Args;
 use muffle::audit::participation::{ParticipationReport, Settings, audit};
+use std::path::PathBuf;
 
 /// Draw the sampler of a recipe again and again, and compare with the event that is charged for it.
 ///
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// Of all draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Folder to leave the results in, for `muffle report` and `muffle serve`
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -31,10 +35,13 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let Arguments { recipe, runs, confidence, seed, json } = arguments;
+    let Arguments { recipe, runs, confidence, seed, results, json } = arguments;
     let (plan, dataset) = recipe.prepare(Vec::new())?;
     let settings = Settings { runs: *runs, confidence: *confidence, seed: *seed };
     let report = audit(&plan, &dataset, &settings)?;
+    if let Some(folder) = results {
+        left::leave(folder, &text(&report), Vec::new())?;
+    }
     match json {
         true => println!("{}", serde_json::to_string(&report)?),
         false => print(&report),
@@ -59,4 +66,26 @@ fn print(report: &ParticipationReport) {
             check.name, check.observed, check.expected, check.p_value
         );
     }
+}
+
+/// The verdict and every check, as a text.
+fn text(report: &ParticipationReport) -> String {
+    let rows = report.checks.iter().map(|check| {
+        format!(
+            "| {} | {:.6} | {:.6} | {:.2e} |\n",
+            check.name, check.observed, check.expected, check.p_value
+        )
+    });
+    format!(
+        "# Participation under {}, {}: {}\n\n{} records drawn in {} runs, charged as a {} event, {}.\n\n| share of | drawn | charged | \
+         p-value |\n|---|---|---|---|\n{}",
+        report.method,
+        report.mode.name(),
+        report.verdict.name(),
+        report.records,
+        report.runs,
+        report.charged,
+        report.adjacency,
+        rows.collect::<String>()
+    )
 }

@@ -1,9 +1,12 @@
 //! `muffle audit replay`: the same randomness on two neighbours.
 
+use super::left::PlotArguments;
 use super::{Outcome, RecipeArguments, exit_code};
 use clap::Args;
 use muffle::audit::Verdict;
 use muffle::audit::replay::{self, Movement};
+use muffle::train::Plan;
+use muffle_page::plot::{Line, Panel};
 use serde_json::json;
 
 /// Replay the first steps of a recipe on neighbours with the same randomness, and compare how far each release moves with how
@@ -24,6 +27,8 @@ pub struct Arguments {
     /// Of the randomness that is replayed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    plots: PlotArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -38,6 +43,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let worst = worst.ok_or("every sample was empty: replay more steps")?;
     let verdict = if movements.iter().all(Movement::holds) { Verdict::Holds } else { Verdict::Violated };
     let noise_depends = movements.iter().any(|movement| movement.noise_change > 10.0 * replay::ROUNDING);
+    arguments.plots.leave(|| text(&plan, verdict, &movements), || Ok(vec![panel(&movements)]))?;
     if arguments.json {
         let proved = plan.recipe.run.epsilon.filter(|_| plan.claimed.is_none());
         println!(
@@ -73,4 +79,35 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(exit_code(verdict))
+}
+
+/// The verdict and every step, as a text.
+fn text(plan: &Plan, verdict: Verdict, movements: &[Movement]) -> String {
+    let (method, mode) = (plan.method.name, plan.recipe.training.mode.name());
+    let rows = movements
+        .iter()
+        .map(|movement| format!("| {} | {:.4} | {:.4} |\n", movement.step, movement.moved, movement.allowed));
+    format!(
+        "# Replay of {method}, {mode}: {}\n\nHow far a release moves between neighbours with the same randomness, in deviations of the \
+         noise, under {}; exact for the records replayed, and nothing of others.\n\n| step | moved | allowed |\n|---|---|---|\n{}",
+        verdict.name(),
+        plan.adjacency,
+        rows.collect::<String>()
+    )
+}
+
+/// How far releases move, and how far they may.
+fn panel(movements: &[Movement]) -> Panel {
+    let line = |name: &str, figure: fn(&Movement) -> f64| Line {
+        name: name.into(),
+        points: movements.iter().map(|movement| (movement.step as f64, figure(movement))).collect(),
+        ..Line::default()
+    };
+    Panel {
+        title: "movement of releases between neighbours".into(),
+        x_label: "step".into(),
+        y_label: "deviations of the noise".into(),
+        lines: vec![line("moved", |movement| movement.moved), line("allowed", |movement| movement.allowed)],
+        ..Panel::default()
+    }
 }

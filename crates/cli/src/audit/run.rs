@@ -59,6 +59,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if let Some(count) = arguments.runs {
         return runs::run(arguments, count);
     }
+    arguments.plots.only_plot()?;
     let usual = usual_choice(arguments.canaries, arguments.seed);
     let guesses = arguments.guesses.unwrap_or(usual.guesses);
     let (plan, dataset) = arguments.recipe.prepare(vec![
@@ -77,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let Some(audit) = certificate.audit else {
         return Err(unfinished(&path, certificate.status, arguments.json));
     };
-    arguments.plots.draw(|| {
+    arguments.plots.leave(String::new, || {
         let choice = plan.recipe.training.audit.ok_or("the plan has no canaries")?;
         let trained = Trained::open(&path)?;
         let dataset = trained.dataset(None, &arguments.recipe.search())?;

@@ -1,5 +1,6 @@
 //! `muffle audit run --runs N`: many trainings, with a canary and without it.
 
+use super::left::table;
 use super::plots::run_panels;
 use super::run::Arguments;
 use super::{Outcome, exit_code, print_epsilons};
@@ -22,7 +23,7 @@ pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
         let advice = "stopped before all trainings were done; nothing was measured, begin anew";
         Interrupted::without_result(advice, *json)
     })?;
-    plots.leave("Audit of a whole run", &[&found.report], || run_panels(&plan, &found.losses))?;
+    plots.leave(|| table("Audit of a whole run", &[&found.report]), || run_panels(&plan, &found.losses))?;
     match json {
         true => println!("{}", serde_json::to_string(&found)?),
         false => print(&found),

@@ -1,6 +1,6 @@
 //! `muffle audit step`: a step of a method, played thousands of times with and without a planted record.
 
-use super::left::PlotArguments;
+use super::left::{PlotArguments, table};
 use super::plots::{Scores, panels};
 use super::{Outcome, exit_code, print_epsilons};
 use clap::Args;
@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         event: Some(&Event::gaussian(found.noise_multiplier)),
         adjacency: found.report.adjacency,
     };
-    arguments.plots.leave("Audit of one step", &[&found.report], || Ok(panels(&scores)?))?;
+    arguments.plots.leave(|| table("Audit of one step", &[&found.report]), || Ok(panels(&scores)?))?;
     match arguments.json {
         true => println!("{}", serde_json::to_string(&found)?),
         false => print(&found),

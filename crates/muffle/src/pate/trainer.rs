@@ -19,6 +19,7 @@ use crate::run::{MODEL_FILE, Measurements, Trainer, Work, ledger_entry, recipe_d
 use crate::side_by_side::side_by_side;
 use crate::train::Evaluator;
 use muffle_accounting::Event;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -328,10 +329,16 @@ impl Trainer for PateTrainer {
 
     fn measure(&mut self) -> Result<Measurements> {
         let answers = self.answers.iter().filter(|answer| matches!(answer, Answer::Voted(_))).count();
+        // Every vote that has left is known with its class: it was released after noise, and paid for.
+        let voted =
+            |class: u32| self.answers.iter().filter(|answer| **answer == Answer::Voted(class)).count();
+        let by_class: BTreeMap<&String, usize> =
+            self.dataset.classes().iter().zip((0..).map(voted)).collect();
         let measured = Measurements::default()
             .with("teachers", self.plan.recipe.teachers)
             .with("queries", self.answers.len())
-            .with("answers", answers);
+            .with("answers", answers)
+            .with("answers_by_class", by_class);
         let measured = match self.sanitised {
             Some(epsilon) => measured.with("sanitised_epsilon", epsilon),
             None => measured,

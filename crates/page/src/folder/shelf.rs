@@ -20,8 +20,8 @@ const MOST_ENTRIES: usize = 50_000;
 const MOST_ANALYSES: usize = 64;
 /// New folders are looked for this often.
 const WALK: Duration = Duration::from_secs(2);
-/// Folders in which no runs lie.
-const OTHERS: [&str; 4] = ["checkpoints", "private", "target", "node_modules"];
+/// Folders in which no runs lie. What is inside the folder of a run is not looked through at all.
+const OTHERS: [&str; 2] = ["target", "node_modules"];
 
 /// A folder of runs and results.
 pub struct Shelf {
@@ -291,7 +291,8 @@ mod tests {
         write(root, "deep/er/stopped/ledger.jsonl", &format!("{PAID}{{\"purpose\":"));
         write(root, "broken/recipe.toml", RECIPE);
         write(root, "broken/privacy.json", "{");
-        write(root, "private/hidden/recipe.toml", RECIPE);
+        write(root, "new/private/hidden/recipe.toml", RECIPE);
+        write(root, ".hidden/recipe.toml", RECIPE);
         write(root, "grid/cells.json", "[\"one\", \"two\"]");
         write(root, "grid/failures.json", "{\"two\": \"diverged\"}");
         let running = RunFolder::create(&root.join("now"), RECIPE).unwrap();

@@ -71,8 +71,7 @@ fn against_steps(runs: &[&Run], title: &str, label: &str, figure: &Figure) -> Pa
     let mut lines: Vec<Line> = runs.iter().map(line).filter(|line| !line.points.is_empty()).collect();
     let is_epsilon = label == "epsilon";
     if let ([run], true, [line]) = (runs, is_epsilon, &mut lines[..]) {
-        let seeded = run.metrics.iter().any(|metric| metric.epsilon_if_seed_is_secret.is_some());
-        line.name = if seeded { "spent, if the seed is secret" } else { "spent" }.to_string();
+        line.name = if is_seeded(run) { "spent, if the seed is secret" } else { "spent" }.to_string();
         let budget = run.recipe.as_ref().and_then(|recipe| recipe.run.epsilon);
         let end = run.steps().map(|steps| steps as f64).or(line.points.last().map(|point| point.0));
         if let (Some(budget), Some(end)) = (budget, end) {
@@ -83,6 +82,8 @@ fn against_steps(runs: &[&Run], title: &str, label: &str, figure: &Figure) -> Pa
             });
         }
     }
+    let conditional = is_epsilon && runs.len() > 1 && runs.iter().any(|run| is_seeded(run));
+    let title = if conditional { "epsilon, of runs with a seed if that is secret" } else { title };
     Panel {
         title: title.to_string(),
         x_label: "steps".into(),
@@ -107,6 +108,11 @@ fn against_epsilon(runs: &[&Run]) -> Panel {
         lines: runs.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
         ..Panel::default()
     }
+}
+
+/// Whether the epsilons of a run hold only if its seed is secret.
+fn is_seeded(run: &Run) -> bool {
+    run.metrics.iter().any(|metric| metric.epsilon_if_seed_is_secret.is_some())
 }
 
 /// One run needs no name in its own plots.

@@ -7,14 +7,13 @@ use super::notice::{notice, section, unprotected_section};
 use super::{Page, digest};
 use crate::folder::{Picture, Stamp, State, Summary};
 use crate::html::{Element, el};
-use crate::results::{PLOTS, Plots, TEXT, plots};
-use muffle_nn::regular_file;
+use crate::results::{PLOTS, Plots, TEXT, plots, text};
 use std::path::Path;
 
 /// The parts of a folder with results, and its runs if there are any.
 pub fn results(name: &str, folder: &Path, runs: &[&Summary], linked: bool) -> Vec<Element> {
     let Plots { caution, panels, .. } = plots(folder);
-    let text = regular_file::read_to_string(&folder.join(TEXT)).unwrap_or_default();
+    let text = text(folder);
     let mut parts = markdown::elements(&text);
     if !text.starts_with("# ") {
         parts.insert(0, el("h1").text(name));

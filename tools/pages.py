@@ -124,7 +124,7 @@ def train(muffle, output, steps, wait=True, recipe="mnist"):
     return process.communicate()[0] if wait else process
 
 
-def slowdown(muffle, turns=5, steps=400):
+def slowdown(muffle, turns=5, steps=300):
     rates, spent, sent = {"alone": [], "watched": []}, [], []
     with tempfile.TemporaryDirectory() as folder, Server(muffle, folder) as server:
         for turn in range(int(turns)):

@@ -76,9 +76,9 @@ impl Shelf {
         Ok(Shelf { root, known: Mutex::default(), analyses: Mutex::default() })
     }
 
-    /// Where it is.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// What it is called.
+    pub fn name(&self) -> String {
+        self.root.file_name().unwrap_or(self.root.as_os_str()).to_string_lossy().into_owned()
     }
 
     /// What lies there by now.

@@ -92,7 +92,11 @@ mod tests {
             x_label: "steps".into(),
             y_label: "accuracy %".into(),
             lines: vec![
-                Line { name: "one".into(), points: vec![(0.0, 10.0), (100.0, 90.0)], ..Line::default() },
+                Line {
+                    name: "one".into(),
+                    points: vec![(0.0, 10.0), (60.0, 40.0), (100.0, 90.0)],
+                    ..Line::default()
+                },
                 Line {
                     name: "two".into(),
                     points: vec![(50.0, 20.0)],
@@ -137,7 +141,7 @@ mod tests {
         panel.lines[0].points.push((f64::NAN, 1.0));
         panel.lines[0].points.push((3.0, f64::INFINITY));
         let text = serde_json::to_string(&panel.clone().finite()).unwrap();
-        assert_eq!(serde_json::from_str::<Panel>(&text).unwrap().lines[0].points.len(), 2);
+        assert_eq!(serde_json::from_str::<Panel>(&text).unwrap().lines[0].points.len(), 3);
         assert!(!file(&draw(&[panel, Panel::default()])).contains("NaN"));
     }
 }

@@ -177,9 +177,7 @@ impl Subject {
 
     fn page(&self, shelf: &Shelf) -> Option<Page> {
         match self {
-            Subject::List(wanted) => {
-                Some(view::list(&shelf.contents(), &shelf.root().display().to_string(), wanted))
-            }
+            Subject::List(wanted) => Some(view::list(&shelf.contents(), &shelf.name(), wanted)),
             Subject::Run(name) => {
                 let run = shelf.run(name)?;
                 let evidence: Vec<_> = match run.certificate {

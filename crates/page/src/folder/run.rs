@@ -7,8 +7,12 @@ use muffle::ledger::Entry;
 use muffle::run::metrics::{self, Metric};
 use muffle::run::{Certificate, Parts};
 use muffle_nn::regular_file;
+use serde::Deserialize;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+/// The file of its measurements.
+const METRICS: &str = "metrics.jsonl";
 /// The folder in which a run keeps what must not leave.
 const PRIVATE: &str = "private";
 /// The folder in which an experiment keeps its runs, which have pictures of their own.
@@ -54,10 +58,16 @@ pub struct Picture {
 impl Run {
     /// Reads the run in a folder.
     pub fn read(name: &str, path: &Path) -> Run {
+        Run { metrics: metrics::read(&path.join(METRICS)), ..Run::glance(name, path) }
+    }
+
+    /// The same with the last measurement only, which is all that a list shows.
+    pub fn glance(name: &str, path: &Path) -> Run {
         let file = path.join("privacy.json");
         let certificate = file.exists().then(|| Certificate::read(&file).map_err(|error| error.to_string()));
         let recipe = Parts::read(path, &[]).map_err(|error| error.to_string());
-        let paid = last_access(&path.join("ledger.jsonl"));
+        // A range can be empty where there is one access of a kind.
+        let paid = last(&path.join("ledger.jsonl")).map_or(0, |entry: Entry| entry.to.max(entry.from + 1));
         let (mut state, mut reason) = State::of(path, certificate.as_ref(), paid > 0);
         if let (Err(error), true) = (&recipe, state != State::Running) {
             (state, reason) = (State::Refused, Some(error.clone()));
@@ -69,7 +79,7 @@ impl Run {
             reason,
             recipe: recipe.ok(),
             certificate: certificate.and_then(Result::ok),
-            metrics: metrics::read(&path.join("metrics.jsonl")),
+            metrics: last(&path.join(METRICS)).into_iter().collect(),
             paid,
             keeps_private: path.join(PRIVATE).is_dir(),
             changed: Stamp::of_run(path).seconds(),
@@ -108,22 +118,20 @@ impl Run {
     }
 }
 
-/// One past the number of the last access in a ledger, without reading all of it.
-fn last_access(path: &Path) -> u64 {
-    use std::io::{Read, Seek, SeekFrom};
+/// The last whole line of a file of JSON, without reading all of it.
+fn last<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<T> {
     const TAIL: u64 = 1 << 16;
-    let tail = || -> std::io::Result<String> {
+    let tail = || -> std::io::Result<Vec<u8>> {
         let mut file = regular_file::open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
         let mut bytes = Vec::new();
         file.take(TAIL).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(bytes)
     };
-    let text = tail().unwrap_or_default();
-    let mut whole = text.lines().rev().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
-    // A range can be empty where there is one access of a kind.
-    whole.next().map_or(0, |entry| entry.to.max(entry.from + 1))
+    let bytes = tail().ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().rev().find_map(|line| serde_json::from_str(line).ok())
 }
 
 impl Picture {

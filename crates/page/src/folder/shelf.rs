@@ -179,7 +179,7 @@ fn read(name: &str, path: &Path, before: Option<(PathBuf, Stamp, Summary)>) -> (
     let stamp = Stamp::of_run(path);
     match before {
         Some(before) if before.1 == stamp && is_settled(&before.2, path) => before,
-        _ => (path.to_path_buf(), stamp, Run::read(name, path).summary()),
+        _ => (path.to_path_buf(), stamp, Run::glance(name, path).summary()),
     }
 }
 

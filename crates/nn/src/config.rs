@@ -8,6 +8,7 @@ use crate::layers::Context;
 use crate::layers::activation::Activation;
 use crate::layers::average_pool::AveragePool;
 use crate::layers::batch_norm::BatchNorm;
+use crate::layers::blocks::Blocks;
 use crate::layers::conv_transpose2d::{ConvTranspose2d, Stretch};
 use crate::layers::conv2d::Conv2d;
 use crate::layers::dense::Dense;
@@ -30,6 +31,7 @@ use crate::layers::reshape::Reshape;
 use crate::layers::scale::Scale;
 use crate::layers::scattering::Scattering;
 use crate::layers::unit_norm::UnitNorm;
+use crate::layers::upsample::Upsample;
 use crate::layers::window::{Extent, Window};
 use crate::layers::winograd_conv2d::WinogradConv2d;
 use crate::shape::Shape;
@@ -287,6 +289,17 @@ pub enum LayerConfig {
         /// Sizes: `[features]`, `[steps, features]` or `[channels, height, width]`.
         shape: Vec<usize>,
     },
+    /// Every pixel as a square of itself.
+    Upsample {
+        /// Pixels on a side of the square.
+        #[serde(default = "two")]
+        factor: usize,
+    },
+    /// Softmax over each of several blocks of values, the hyperbolic tangent of a block of one.
+    Blocks {
+        /// Values in each block.
+        widths: Vec<usize>,
+    },
     /// Every value times a number of its own, which training does not move: ones, unless a method sets them.
     Scale,
     /// Long short-term memory.
@@ -370,6 +383,8 @@ impl LayerConfig {
             LayerConfig::Flatten => "flatten",
             LayerConfig::Fusion { .. } => "fusion",
             LayerConfig::Reshape { .. } => "reshape",
+            LayerConfig::Upsample { .. } => "upsample",
+            LayerConfig::Blocks { .. } => "blocks",
             LayerConfig::Scale => "scale",
             LayerConfig::Lstm { .. } => "lstm",
             LayerConfig::Gru { .. } => "gru",
@@ -445,6 +460,8 @@ impl LayerConfig {
             LayerConfig::Flatten => Box::new(Flatten::new(context)?),
             LayerConfig::Fusion { separate } => Box::new(Fusion::new(context, separate)?),
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
+            LayerConfig::Upsample { factor } => Box::new(Upsample::new(context, factor)?),
+            LayerConfig::Blocks { ref widths } => Box::new(Blocks::new(context, widths)?),
             LayerConfig::Scale => Box::new(Scale::new(context)),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
             LayerConfig::Gru { features, sequence } => Box::new(Gru::new(context, features, sequence)?),

@@ -34,6 +34,9 @@ pub enum Loss {
         /// Where the square ends, positive.
         delta: f32,
     },
+    /// Sum over the outputs whose target is not zero of `ln(1 + e^(-t z))`: the cross-entropy of logistic outputs, where a target
+    /// says by its sign whether the output should hold, and by zero that nothing is said of it.
+    Logistic,
     /// The inner product of the output with the target: the target is the gradient at the output, and a gradient that comes
     /// from elsewhere, from a second network say, is carried to parameters and inputs.
     Linear,
@@ -93,6 +96,7 @@ impl Loss {
                 mean_squared_error(output, targets, gradient)
             }
             (Loss::Huber { delta }, Target::Values(targets)) => huber(output, targets, delta, gradient),
+            (Loss::Logistic, Target::Values(targets)) => logistic(output, targets, gradient),
             (Loss::Linear, Target::Values(targets)) => linear(output, targets, gradient),
             (loss, target) => panic!("{loss:?} cannot take {target:?}"),
         }
@@ -160,6 +164,19 @@ fn huber(output: &[f32], targets: &[f32], delta: f32, gradient: &mut [f32]) -> f
         sum += slope * (difference - 0.5 * slope);
     }
     sum / count
+}
+
+fn logistic(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {
+    let mut sum = 0.0;
+    for ((gradient, &logit), &target) in gradient.iter_mut().zip(output).zip(targets) {
+        let margin = target * logit;
+        // The less likely of the two answers, so that nothing cancels where the other is all but certain.
+        let odds = (-margin.abs()).exp();
+        let wrong = if margin > 0.0 { odds / (1.0 + odds) } else { 1.0 / (1.0 + odds) };
+        *gradient = -target * wrong;
+        sum += if target == 0.0 { 0.0 } else { (-margin).max(0.0) + odds.ln_1p() };
+    }
+    sum
 }
 
 fn linear(output: &[f32], targets: &[f32], gradient: &mut [f32]) -> f32 {

@@ -93,12 +93,11 @@ impl TargetShape {
         let Some(usual) = self.usual_loss() else {
             return Err(Error::Plan("the records have no target: there is nothing to learn".to_string()));
         };
-        let fits = |loss: &Loss| match (self, loss) {
-            (TargetShape::Classes(_), loss) => {
+        let fits = |loss: &Loss| match self {
+            TargetShape::Classes(_) => {
                 matches!(loss, Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy)
             }
-            (_, Loss::SoftmaxCrossEntropy | Loss::PolynomialCrossEntropy | Loss::Linear) => false,
-            _ => true,
+            _ => matches!(loss, Loss::BinaryCrossEntropy | Loss::MeanSquaredError | Loss::Huber { .. }),
         };
         match chosen.unwrap_or(usual) {
             loss if fits(&loss) => Ok(loss),

@@ -40,6 +40,9 @@ fn they_agree_with_finite_differences() {
         "input = [2, 7, 9]\nlayers = [{ type = \"scattering\" }, { type = \"flatten\" }, { type = \"dense\", features = 3 }]",
         "input = [6]\nlayers = [{ type = \"dense\", features = 5 }, { type = \"unit-norm\" }, { type = \"dense\", features = 4 }, \
          { type = \"unit-norm\", order = 1 }, { type = \"unit-norm\", floor = 4.0 }, { type = \"dense\", features = 3 }]",
+        "input = [6]\nlayers = [{ type = \"blocks\", widths = [2, 1, 3] }, { type = \"dense\", features = 3 }]",
+        "input = [2, 3, 4]\nlayers = [{ type = \"upsample\" }, { type = \"conv2d\", channels = 3, kernel = 3 }, { type = \"tanh\" }, \
+         { type = \"flatten\" }, { type = \"dense\", features = 3 }]",
     ] {
         let setting = setting(toml);
         let width = setting.network.input().len();

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
 const HUBER: Loss = Loss::Huber { delta: 0.7 };
-const LOSSES: [Loss; 6] = [
+const LOSSES: [Loss; 7] = [
     Loss::SoftmaxCrossEntropy,
     Loss::PolynomialCrossEntropy,
     Loss::BinaryCrossEntropy,
     Loss::MeanSquaredError,
     HUBER,
+    Loss::Logistic,
     Loss::Linear,
 ];
 
@@ -213,6 +214,7 @@ fn a_recipe_names_its_loss() {
         ("loss = \"binary-cross-entropy\"", Loss::BinaryCrossEntropy),
         ("loss = \"mean-squared-error\"", Loss::MeanSquaredError),
         ("loss = { huber = { delta = 0.5 } }", Loss::Huber { delta: 0.5 }),
+        ("loss = \"logistic\"", Loss::Logistic),
         ("loss = \"linear\"", Loss::Linear),
     ] {
         let recipe: Recipe = toml::from_str(text).unwrap();

@@ -187,6 +187,16 @@ fn activations() {
     }
 }
 
+/// Between layers that learn: the gradient of those before goes through.
+#[test]
+fn what_generators_are_made_of() {
+    let upsample = |factor| Entry::from(LayerConfig::Upsample { factor });
+    on_images(vec![upsample(2), conv(3, 3, 2, 1, 1, true)]);
+    on_images(vec![relu(), upsample(3), relu()]);
+    let blocks = LayerConfig::Blocks { widths: vec![1, 4, 1, 2] };
+    check(&Setting::layers(Shape::Vector(5), vec![dense(8), blocks.into(), dense(3)], 7));
+}
+
 #[test]
 fn pools() {
     on_images(vec![max_pool(2, 1), max_pool(3, 2)]);

@@ -43,6 +43,8 @@ fn config(case: &Case) -> Option<LayerConfig> {
             "features": given["features"], "padding": given["padding"]}),
         "position_embedding" => json!({"type": "position-embedding"}),
         "gelu" => json!({"type": "gelu"}),
+        "upsample" => json!({"type": "upsample", "factor": given["factor"]}),
+        "blocks" => json!({"type": "blocks", "widths": given["widths"]}),
         "multi_head_attention" => {
             json!({"type": "multi-head-attention", "heads": given["heads"], "causal": given["causal"]})
         }
@@ -97,7 +99,7 @@ fn single_layers() {
             }
         }
     }
-    assert!(count >= 45, "{count} layers");
+    assert!(count >= 48, "{count} layers");
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub mod entry;
 pub mod error;
 pub mod fetch;
 pub mod format;
+pub mod generated;
 pub mod limits;
 pub mod locate;
 pub mod made_up;

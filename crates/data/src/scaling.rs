@@ -67,6 +67,12 @@ impl Scaling {
         value * multiply + add
     }
 
+    /// The stored value that becomes an input in a channel.
+    pub fn stored(&self, channel: usize, input: f32) -> f32 {
+        let (multiply, add) = self.channels[channel % self.channels.len()];
+        (input - add) / multiply
+    }
+
     /// Scales one record whose channels lie side by side.
     pub fn apply<T: Copy + Into<f32>>(&self, stored: &[T], input: &mut [f32]) {
         assert_eq!(stored.len(), input.len(), "a record of {} values for {}", stored.len(), input.len());

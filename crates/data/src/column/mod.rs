@@ -218,6 +218,20 @@ impl Column {
     }
 }
 
+impl Column {
+    /// The number that is [scaled](Column::scaled) to this; of what lies outside the declared range, its nearer end.
+    pub fn unscaled(&self, scaled: f32) -> f64 {
+        let scaled = f64::from(scaled);
+        if let Some([mean, deviation]) = self.standard {
+            return scaled * deviation + mean;
+        }
+        let dates = self.dates.map(|dates| dates.map(|Day(days)| days));
+        let [low, high] = self.range.or(dates).unwrap_or([0.0, 1.0]);
+        let share = (0.5 * (scaled + 1.0)).clamp(0.0, 1.0);
+        low + if self.logarithmic { (share * (high - low).ln_1p()).exp_m1() } else { share * (high - low) }
+    }
+}
+
 /// A range that is declared, and not the place of one.
 fn known_range<'de, D: serde::Deserializer<'de>>(
     deserializer: D,

@@ -4,6 +4,9 @@
 //! NumPy documentation, `numpy.lib.format`, version 1.0.
 
 use super::{Cells, Heading, Kind};
+use crate::dataset::{Records, Split};
+use crate::targets::Targets;
+use muffle_nn::shape::Shape;
 use std::io::{Error, Result, Write};
 use zip::ZipWriter;
 use zip::write::{SimpleFileOptions, StreamWriter};
@@ -60,7 +63,7 @@ fn member(
         Cells::Shares(_) => "<f4".to_string(),
         Cells::Values(_) => "<f8".to_string(),
     };
-    zip.write_all(&header(&kind, cells.len()))?;
+    zip.write_all(&header(&kind, &[cells.len()]))?;
     let mut bytes = Vec::with_capacity(1 << 16);
     for row in 0..cells.len() {
         match cells {
@@ -82,11 +85,37 @@ fn member(
     zip.write_all(&bytes)
 }
 
-/// The beginning of an array of this kind, padded so that its values are aligned.
-fn header(kind: &str, count: usize) -> Vec<u8> {
-    let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}");
+/// The beginning of an array of this kind and these sizes, padded so that its values are aligned.
+fn header(kind: &str, sizes: &[usize]) -> Vec<u8> {
+    let sizes: String = sizes.iter().map(|size| format!("{size}, ")).collect();
+    let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
     text.extend(std::iter::repeat_n(' ', length - 1 - text.len()));
     text.push('\n');
     [b"\x93NUMPY\x01\x00", &(length as u16).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Writes records as an array `x`, images with their channels last, and their classes, if they have any, as an array `y`.
+pub fn records(stream: &mut (dyn Write + Send), input: Shape, split: &Split) -> Result<()> {
+    let sizes = match input {
+        Shape::Image { height, width, channels: 1 } => vec![split.len(), height, width],
+        Shape::Image { height, width, channels } => vec![split.len(), height, width, channels],
+        other => [vec![split.len()], other.sizes()].concat(),
+    };
+    let (kind, bytes): (&str, Vec<u8>) = match &split.records {
+        Records::Bytes(bytes) => ("|u1", bytes.clone()),
+        Records::Floats(values) => ("<f4", values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Records::Halves(values) => ("<f2", values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+    };
+    let options =
+        SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
+    let mut zip = ZipWriter::new_stream(stream);
+    zip.start_file("x.npy", options).map_err(Error::from)?;
+    zip.write_all(&header(kind, &sizes))?;
+    zip.write_all(&bytes)?;
+    if let Targets::Classes(classes) = &split.targets {
+        let classes = classes.iter().map(|class| u64::from(*class)).collect();
+        member(&mut zip, "y", &Cells::Numbers(classes))?;
+    }
+    zip.finish().map_err(Error::from)?.flush()
 }

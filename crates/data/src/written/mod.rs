@@ -5,6 +5,8 @@ mod arrays;
 mod columns;
 mod text;
 
+pub use arrays::records;
+
 use crate::own::stream::{Ids, Texts};
 use std::io::{Error, Result, Write};
 use std::path::Path;

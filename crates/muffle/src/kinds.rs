@@ -4,11 +4,11 @@ use crate::data::{Dataset, Search};
 use crate::error::Result;
 use crate::methods::About;
 use crate::run::{Job, Kind, Parts, RunRecipe};
-use crate::{objective, pate, recipes, train};
+use crate::{adversarial, objective, pate, recipes, train};
 use muffle_nn::model_file::nearest::nearest;
 
 /// All of them.
-pub static KINDS: &[&Kind] = &[&train::KIND, &objective::KIND, &pate::KIND];
+pub static KINDS: &[&Kind] = &[&train::KIND, &objective::KIND, &pate::KIND, &adversarial::KIND];
 
 /// The published methods of every kind, each with its kind.
 pub fn methods() -> impl Iterator<Item = (&'static Kind, &'static About)> {

@@ -69,6 +69,7 @@
 //! # Ok::<(), muffle::Error>(())
 //! ```
 
+pub mod adversarial;
 pub mod attack;
 pub mod audit;
 pub mod bench;
@@ -81,6 +82,7 @@ mod error;
 pub mod experiment;
 pub mod features;
 pub mod kinds;
+pub mod learner;
 pub mod ledger;
 pub mod mechanism;
 mod memory;

@@ -34,3 +34,16 @@ pub(crate) fn restore(state: &State, name: &'static str, into: &mut [f32]) -> Re
     into.copy_from_slice(saved);
     Ok(())
 }
+
+/// Adds the vectors of a part, under its name.
+pub(crate) fn put(state: &mut State, part: &str, inner: State) {
+    state.extend(inner.into_iter().map(|(name, values)| (format!("{part}.{name}"), values)));
+}
+
+/// The vectors of a part, as it named them.
+pub(crate) fn part(state: &State, part: &str) -> State {
+    let inner = |(name, values): (&String, &Vec<f32>)| {
+        Some((name.strip_prefix(part)?.strip_prefix('.')?.to_string(), values.clone()))
+    };
+    state.iter().filter_map(inner).collect()
+}

@@ -4,9 +4,9 @@ use super::step::Options;
 use super::{Outcome, exit_code, left, shown};
 use clap::Args;
 use muffle::atomic_file;
-use muffle::audit::step::{StepReport, audit};
+use muffle::audit::step::{StepReport, audit, refutable};
 use muffle::audit::{Report, Verdict};
-use muffle::methods::{METHODS, Mode, Verdict as Published};
+use muffle::methods::{CRITICS, METHODS, Mode, Verdict as Published};
 use muffle::objective;
 use std::path::{Path, PathBuf};
 
@@ -38,10 +38,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if !arguments.json {
         print!("{HEADER}");
     }
-    let steps = METHODS.iter().map(|entry| &entry.about);
+    let steps = METHODS.iter().chain(CRITICS).map(|entry| &entry.about);
     for entry in steps.chain(objective::METHODS.iter().copied()) {
         for &mode in entry.modes {
-            let report = audit(&arguments.options.settings(entry.name, mode, Vec::new()))?.0;
+            let settings = refutable(&arguments.options.settings(entry.name, mode, Vec::new()))?;
+            let report = audit(&settings)?.0;
             match arguments.json {
                 true => println!("{}", serde_json::to_string(&report)?),
                 false => print!("{}", row(&report, entry.verdict)),

@@ -77,8 +77,8 @@ pub struct Case {
     pub claimed: Option<f64>,
     /// What is proved.
     pub proved: Option<f64>,
-    /// What is released, as far as it is known by design.
-    pub event: Option<Event>,
+    /// Whether it is Gaussian by design: what is proved is, and a published form may be.
+    pub gaussian: bool,
 }
 
 impl Case {
@@ -86,7 +86,9 @@ impl Case {
     pub fn new(settings: &Settings) -> Result<Case> {
         let entry = methods::find(&settings.method).map_err(Error::Plan)?;
         let own = |setting: &&&str| {
-            ["sampler", "adjacency", "noise"].iter().any(|key| setting.split(['=', '.']).next() == Some(key))
+            ["sampler", "adjacency", "noise", "clip"]
+                .iter()
+                .any(|key| setting.split(['=', '.']).next() == Some(key))
         };
         // Of a method's settings, those of a single step; schedules, optimizers and networks come before or after it.
         let mut changes: Vec<String> = entry.settings.iter().filter(own).map(ToString::to_string).collect();
@@ -121,8 +123,8 @@ impl Case {
             Mode::Sound => Some(Pld.epsilon(&event, plan.adjacency, settings.delta)?.epsilon),
             Mode::AsPublished => None,
         };
-        let event = Some(event).filter(|_| proved.is_some());
-        Ok(Case { adjacency: plan.adjacency, claimed: plan.claimed, proved, event, plan })
+        let gaussian = proved.is_some() || plan.build_method()?.is_gaussian();
+        Ok(Case { adjacency: plan.adjacency, claimed: plan.claimed, proved, gaussian, plan })
     }
 
     /// What Yu et al. print for an epoch of batches, where a record is exchanged for another: their price of random
@@ -133,8 +135,28 @@ impl Case {
         let claimed = Reshuffling.epsilon(&epoch, Adjacency::ZeroOut, delta)?.epsilon;
         let adjacency = Adjacency::ReplaceOne;
         let proved = Pld.epsilon(&epoch, adjacency, delta)?.epsilon;
-        Ok(Case { plan, adjacency, claimed: Some(claimed), proved: Some(proved), event: Some(epoch) })
+        Ok(Case { plan, adjacency, claimed: Some(claimed), proved: Some(proved), gaussian: true })
     }
+}
+
+/// The largest claim that a thousand plays can refute without assumptions.
+const REFUTABLE: f64 = 5.5;
+/// How often noise is doubled for that at most.
+const DOUBLINGS: usize = 4;
+
+/// The same with as much noise as it takes for the claim to be one that plays can refute: a claim above what they can show would stand
+/// whatever the release gives away.
+pub fn refutable(settings: &Settings) -> Result<Settings> {
+    let mut settings = settings.clone();
+    let claims = methods::find(&settings.method).is_ok() && settings.mode == Mode::AsPublished;
+    // Not every claim falls with the noise.
+    for _ in 0..if claims { DOUBLINGS } else { 0 } {
+        if Case::new(&settings)?.claimed.is_none_or(|claimed| claimed <= REFUTABLE) {
+            break;
+        }
+        settings.noise_multiplier *= 2.0;
+    }
+    Ok(settings)
 }
 
 /// Audits a step of a published method; of a method that takes no steps of descent, everything that it releases.
@@ -149,7 +171,7 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
         adjacency: case.adjacency,
         ..Subject::of(&case.plan, planted.parameters(&case.plan.network))
     };
-    let attack = search(&subject, &planted, case.event.is_some(), settings)?;
+    let attack = search(&subject, &planted, case.gaussian, settings)?;
     Ok((report(&case, &attack, settings), attack))
 }
 
@@ -185,7 +207,7 @@ fn report(case: &Case, attack: &Attack, settings: &Settings) -> StepReport {
         adjacency: case.adjacency,
         claimed: case.claimed,
         proved: case.proved,
-        gaussian: case.event.is_some(),
+        gaussian: case.gaussian,
         threat: THREAT,
     };
     StepReport::new(said, attack, settings, case.plan.network.parameter_len())

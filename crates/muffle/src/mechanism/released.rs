@@ -46,6 +46,18 @@ impl<'a> Released<'a> {
             .for_each_chunk(&|_, chunk: &mut [f32]| chunk.iter_mut().for_each(|value| *value *= factor));
     }
 
+    /// Adds numbers that owe nothing to the records but through earlier releases: post-processing (R9).
+    ///
+    /// # Panics
+    /// If there is not one for every coordinate.
+    pub fn add(&mut self, values: &[f32], factor: f32) {
+        assert_eq!(values.len(), self.engine.network().parameter_len(), "a number for every coordinate");
+        self.engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+            let values = &values[first..][..chunk.len()];
+            chunk.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value);
+        });
+    }
+
     /// The threads that made it, for the work behind it.
     pub fn pool(&self) -> &rayon::ThreadPool {
         self.engine.pool()

@@ -14,9 +14,11 @@ mod dp_adam_ilg;
 mod dp_psac;
 mod dp_sgd;
 mod dp_sgd_decay;
+mod dpgan;
 mod dpl_ggc;
 mod dpnas;
 mod entry;
+mod ganobfuscator;
 mod icgc;
 mod improved_dp_sgd;
 mod ng_local;
@@ -133,6 +135,12 @@ pub trait Method {
         }
     }
 
+    /// Whether the noise of a form that is not proved is Gaussian of a scale that no record changes: only how far a record moves the
+    /// sum is in doubt then.
+    fn is_gaussian(&self) -> bool {
+        false
+    }
+
     /// What the method releases of all records before the first step; `None` if nothing.
     fn preparation(&self) -> Option<Event> {
         None
@@ -239,10 +247,14 @@ pub static METHODS: &[&Entry] = &[
     &afrrs::ENTRY,
 ];
 
+/// Methods for the critic of a generator: steps like those of all others, on an objective that is not about targets.
+pub static CRITICS: &[&Entry] = &[&dpgan::ENTRY, &ganobfuscator::ENTRY];
+
 /// The method of this name.
 pub fn find(name: &str) -> std::result::Result<&'static Entry, String> {
-    METHODS.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
-        let names = || METHODS.iter().map(|entry| entry.name);
+    let all = || METHODS.iter().chain(CRITICS).copied();
+    all().find(|entry| entry.name == name).ok_or_else(|| {
+        let names = || all().map(|entry| entry.name);
         let meant = nearest(name, names()).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
         let known: Vec<&str> = names().collect();
         format!("unknown method `{name}`{meant}; the known ones are {}", known.join(", "))

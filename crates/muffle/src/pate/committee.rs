@@ -1,8 +1,8 @@
 //! The teachers: each learns from records of its own, without noise, and none is ever published.
 
-use super::learner::{Batches, Learner, Pupil};
 use crate::data::{Dataset, View, Views};
 use crate::error::Result;
+use crate::learner::{Batches, Learner, Pupil};
 use crate::side_by_side::side_by_side;
 use crate::train::Evaluator;
 use crate::train::evaluation::predicted;

@@ -16,7 +16,6 @@ mod clusters;
 mod committee;
 mod internal;
 mod job;
-mod learner;
 mod parts;
 mod plan;
 mod queries;
@@ -27,9 +26,9 @@ mod student;
 mod trainer;
 mod votes;
 
+pub use crate::learner::Learner;
 pub use internal::{Internal, data_dependent_epsilon};
 pub use job::KIND;
-pub use learner::Learner;
 pub use parts::split;
 pub use plan::PatePlan;
 pub use queries::Asking;

@@ -1,10 +1,10 @@
 //! What a recipe of a committee of teachers says.
 
-use super::learner::Learner;
 use super::queries::Asking;
 use super::sanitised::SanitisedEpsilon;
 use super::student::SelfTraining;
 use super::votes::Votes;
+use crate::learner::Learner;
 use muffle_accounting::Event;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The student: learns from the answers and from the rest of the public pool, and is all that is published.
 
-use super::learner::{Batches, Learner, Pupil};
 use crate::data::{View, Views};
 use crate::error::Result;
+use crate::learner::{Batches, Learner, Pupil};
 use crate::train::Evaluator;
 use muffle_nn::{Examples, Network, Target};
 use serde::{Deserialize, Serialize};

@@ -101,7 +101,7 @@ fn balanced(shares: &[f64]) -> Vec<f32> {
 ///
 /// # Guarantee
 /// Adding or removing one record changes the numbers by one at most, in L1 norm.
-pub(super) fn counted(view: &View, classes: usize) -> BoundedVector {
+pub(crate) fn counted(view: &View, classes: usize) -> BoundedVector {
     let mut counts = vec![0.0; classes];
     (0..view.len()).for_each(|index| counts[view.label(index) as usize] += 1.0);
     BoundedVector::l1(counts, 1.0)

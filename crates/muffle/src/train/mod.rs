@@ -27,6 +27,7 @@ mod trainer;
 pub mod validation;
 mod views;
 
+pub(crate) use class_weights::counted;
 pub use class_weights::{ClassShares, ClassWeights, WeightRule, Weighted};
 pub use evaluation::{Evaluation, Evaluator};
 pub use in_memory::train_in_memory;

@@ -1,6 +1,7 @@
 //! What the parts of a run cost, for any noise and length.
 
 use super::class_weights::ClassShares;
+use super::plan::Plan;
 use super::recipe::{GradientRecipe, Recipe};
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Purpose};
@@ -153,5 +154,18 @@ impl<'a> Pricing<'a> {
             charges.charge(sampler, step, event).into_iter().for_each(|charge| total.append(charge));
         }
         total
+    }
+}
+
+impl Plan {
+    /// The count of the records of each class, if the recipe asks for it, and its noise multiplier.
+    pub fn class_count(&self) -> Option<(Access, f64)> {
+        self.pricing().class_shares()
+    }
+
+    /// What steps cost that begin without anything paid, whoever takes them.
+    pub fn cost_of(&self, steps: Range<u64>, sampler: &dyn Sampler) -> Event {
+        let method = self.build_method().expect("it was built for the plan");
+        self.steps_cost(&*method, sampler, steps)
     }
 }

@@ -18,7 +18,7 @@ use crate::optimizer::Optimizer;
 use crate::records::PrivateRecords;
 use crate::run::Work;
 use crate::sampler::{Charges, Sampler};
-use crate::state::restore;
+use crate::state::{part, put, restore};
 use muffle_accounting::Event;
 use muffle_nn::{Engine, Examples, Options};
 use std::ops::Range;
@@ -331,9 +331,7 @@ impl Steps {
     /// Everything that the next step depends on, beside the key.
     pub fn state(&self) -> State {
         let mut state = State::from([("parameters".to_string(), self.parameters.clone())]);
-        let mut add = |part: &str, inner: State| {
-            state.extend(inner.into_iter().map(|(name, values)| (format!("{part}.{name}"), values)));
-        };
+        let mut add = |part: &str, inner: State| put(&mut state, part, inner);
         add("optimizer", self.optimizer.state());
         add("method", self.method.state());
         if self.prepared {
@@ -354,13 +352,7 @@ impl Steps {
 
     /// Continues from a saved state after `step` steps.
     pub fn restore(&mut self, state: &State, step: u64) -> Result<()> {
-        let part = |part: &str| -> State {
-            let inner = |(name, values): (&String, &Vec<f32>)| {
-                let name = name.strip_prefix(part)?.strip_prefix('.')?;
-                Some((name.to_string(), values.clone()))
-            };
-            state.iter().filter_map(inner).collect()
-        };
+        let part = |name: &str| part(state, name);
         restore(state, "parameters", &mut self.parameters)?;
         self.optimizer.restore(&part("optimizer"))?;
         self.method.restore(&part("method"))?;

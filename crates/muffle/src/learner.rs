@@ -1,5 +1,6 @@
-//! Plain training, without noise: of teachers, which are never published, and of the student, whose records are public.
+//! Plain training, without noise: of what is never published, or learns from public records and released values alone.
 
+use crate::State;
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Ledger, Purpose};
 use crate::mechanism::{Gradients, Mechanism};
@@ -7,6 +8,7 @@ use crate::moving_average::MovingAverage;
 use crate::noise::{self, Key, Stream, Uniform};
 use crate::optimizer::{Optimizer, OptimizerChoice};
 use crate::schedule::Scheduled;
+use crate::state::{part, put, restore};
 use crate::train::network::{check_shapes, describe};
 use crate::train::{Initialisation, ModelChoice, TargetShape, ViewsOfRecord};
 use muffle_accounting::Event;
@@ -46,7 +48,7 @@ pub struct Learner {
 
 impl Learner {
     /// Checks the range of every number by itself.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
         if self.steps == 0 {
             return Err("steps = 0 is outside 1 and above".to_string());
         }
@@ -61,7 +63,7 @@ impl Learner {
     }
 
     /// The network for records of this shape and so many classes.
-    pub(super) fn network(&self, input: Shape, classes: usize) -> Result<(ModelDescription, Arc<Network>)> {
+    pub(crate) fn network(&self, input: Shape, classes: usize) -> Result<(ModelDescription, Arc<Network>)> {
         let description = describe(&self.model, input)?;
         let network = description.network()?;
         check_shapes(&network, input, TargetShape::Classes(classes))?;
@@ -76,8 +78,9 @@ impl Learner {
 }
 
 /// A network in training.
-pub(super) struct Pupil<'a> {
-    learner: &'a Learner,
+pub(crate) struct Pupil {
+    learner: Learner,
+    loss: Loss,
     engine: Engine,
     mechanism: Mechanism,
     optimizer: Box<dyn Optimizer>,
@@ -87,14 +90,9 @@ pub(super) struct Pupil<'a> {
     seed: u64,
 }
 
-impl<'a> Pupil<'a> {
+impl Pupil {
     /// First weights, and everything that a step needs.
-    pub fn new(
-        learner: &'a Learner,
-        network: Arc<Network>,
-        threads: Option<usize>,
-        seed: u64,
-    ) -> Result<Pupil<'a>> {
+    pub fn new(learner: &Learner, network: Arc<Network>, threads: Option<usize>, seed: u64) -> Result<Pupil> {
         let parameters = learner.initialisation.parameters(&network, seed);
         let options = Options { threads, ..Options::new(muffle_nn::Purpose::Plain) };
         Ok(Pupil {
@@ -102,11 +100,17 @@ impl<'a> Pupil<'a> {
             mechanism: Mechanism::new(Key::from_seed(seed), learner.batch_size as f32),
             optimizer: learner.optimizer.optimizer(parameters.len()),
             average: learner.moving_average.map(|decay| MovingAverage::new(&parameters, decay)),
-            learner,
+            learner: learner.clone(),
+            loss: Loss::SoftmaxCrossEntropy,
             parameters,
             step: 0,
             seed,
         })
+    }
+
+    /// The same with another loss than that of classes.
+    pub fn minimising(self, loss: Loss) -> Pupil {
+        Pupil { loss, ..self }
     }
 
     /// Steps taken.
@@ -124,7 +128,7 @@ impl<'a> Pupil<'a> {
             engine: &mut self.engine,
             parameters: &self.parameters,
             examples: batch,
-            loss: Loss::SoftmaxCrossEntropy,
+            loss: self.loss,
             seed: self.seed ^ self.step,
         };
         let (sum, _) = gradients.plain()?;
@@ -138,6 +142,32 @@ impl<'a> Pupil<'a> {
         Ok(())
     }
 
+    /// The weights as they are, whatever their average.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// What has to be saved for the next step to be the same.
+    pub fn state(&self) -> State {
+        let mut state = State::from([("parameters".to_string(), self.parameters.clone())]);
+        let average = self.average.as_ref().map(|average| ("average", average.state()));
+        for (name, inner) in average.into_iter().chain([("optimizer", self.optimizer.state())]) {
+            put(&mut state, name, inner);
+        }
+        state
+    }
+
+    /// Takes over a saved state after so many steps.
+    pub fn restore(&mut self, state: &State, step: u64) -> Result<()> {
+        restore(state, "parameters", &mut self.parameters)?;
+        self.optimizer.restore(&part(state, "optimizer"))?;
+        if let Some(average) = &mut self.average {
+            average.restore(&part(state, "average"))?;
+        }
+        self.step = step;
+        Ok(())
+    }
+
     /// The weights: their moving average if there is one.
     pub fn result(&self) -> &[f32] {
         self.average.as_ref().map_or(&self.parameters, |average| average.average())
@@ -145,7 +175,7 @@ impl<'a> Pupil<'a> {
 }
 
 /// Endless batches: all positions in a random order, then again in another.
-pub(super) struct Batches {
+pub(crate) struct Batches {
     positions: Vec<usize>,
     next: usize,
     uniform: Uniform,

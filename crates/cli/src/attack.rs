@@ -3,6 +3,7 @@
 mod attribute;
 mod command;
 mod extraction;
+mod generator;
 mod inversion;
 mod list;
 mod membership;
@@ -31,6 +32,7 @@ enum Attack {
     Inversion(inversion::Arguments),
     Attribute(attribute::Arguments),
     Poisoning(poisoning::Arguments),
+    Generator(generator::Arguments),
 }
 
 /// Runs the command.
@@ -42,5 +44,6 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         Attack::Inversion(arguments) => command::run(arguments),
         Attack::Attribute(arguments) => command::run(arguments),
         Attack::Poisoning(arguments) => command::run(arguments),
+        Attack::Generator(arguments) => generator::run(arguments),
     }
 }

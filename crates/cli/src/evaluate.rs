@@ -1,6 +1,7 @@
 //! `muffle evaluate`: how good is a finished model, and for whom?
 
 use crate::CommandResult;
+use crate::evaluate_generator;
 use crate::evaluate_tables::text;
 use crate::model_arguments::ModelArguments;
 use clap::Args;
@@ -18,6 +19,7 @@ use serde_json::json;
 #[command(after_help = "Examples:
   muffle evaluate runs/mnist-...
   muffle evaluate runs/adult-... --groups sex
+  muffle evaluate runs/dpgan-mnist-...           what generated records are worth
   muffle evaluate runs/adult-... --groups age --edges 30,45,60
   muffle evaluate model.safetensors --data fashion-mnist --json")]
 pub struct Arguments {
@@ -53,6 +55,9 @@ fn hint(arguments: &Arguments, dataset: &Dataset) -> &'static str {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
+    if evaluate_generator::is_generator(&arguments.model) {
+        return evaluate_generator::run(&arguments.model, arguments.json);
+    }
     let (trained, dataset) = arguments.model.open()?;
     let view = arguments.model.view(&dataset);
     let by_column = |column: &String| match &arguments.edges[..] {

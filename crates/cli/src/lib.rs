@@ -14,6 +14,7 @@ mod compare;
 mod data;
 mod destination;
 mod evaluate;
+mod evaluate_generator;
 mod evaluate_tables;
 mod events;
 mod experiment;
@@ -29,6 +30,7 @@ mod recipes;
 mod relevance;
 mod report;
 mod run_arguments;
+mod sample;
 mod search;
 mod serve;
 mod study;
@@ -69,6 +71,7 @@ enum Command {
     Recipes(recipes::Arguments),
     Relevance(relevance::Arguments),
     Report(report::Arguments),
+    Sample(sample::Arguments),
     Search(search::Arguments),
     Serve(serve::Arguments),
     Study(study::Arguments),
@@ -121,6 +124,7 @@ fn run(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Relevance(arguments) => relevance::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Sample(arguments) => sample::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Study(arguments) => study::run(&arguments),

@@ -17,6 +17,7 @@ Made by `muffle attack list --markdown` from the table in the program.
     muffle attack inversion RUN --class 3 --output three.png
     muffle attack attribute RUN --column occupation
     muffle attack poisoning RUN --fractions 0,0.1,0.4
+    muffle attack generator RUN --against PLAIN_RUN
 
 An attack measures what somebody who holds a model can learn of the records behind it. Run on a private and on a plain model
 of the same recipe, it shows what privacy bought. Attacks read the training records, so that what they print is for the holder

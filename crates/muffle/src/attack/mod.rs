@@ -7,6 +7,7 @@
 pub mod attribute;
 mod entry;
 pub mod extraction;
+pub mod generator;
 pub mod inversion;
 pub mod likelihood_ratio;
 pub mod membership;
@@ -27,4 +28,6 @@ pub static ATTACKS: &[&Entry] = &[
     &inversion::ENTRY,
     &attribute::ENTRY,
     &poisoning::ENTRY,
+    &generator::CRITIC,
+    &generator::DISTANCE,
 ];

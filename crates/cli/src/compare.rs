@@ -8,8 +8,9 @@ use muffle::experiment::{Experiment, Variant, check_settings};
 use muffle::methods::Mode;
 use muffle::run::REPRODUCIBLE;
 use muffle::{kinds, recipes};
+use std::path::Path;
 
-/// Compare published methods: every method at every epsilon with every seed, as a table and plots.
+/// Compare published methods, or recipes: each at every epsilon with every seed, as a table and plots.
 ///
 /// Every run has a folder of its own in DIR/cells. Finished runs are not run again, and an interrupted comparison goes on
 /// with the same command. DIR/results.csv has every run, DIR/results.md means and intervals, DIR/accuracy.svg accuracy
@@ -18,12 +19,16 @@ use muffle::{kinds, recipes};
 #[command(after_help = "Examples:
   muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --seeds 3 --output comparison
   muffle compare --methods dp-sgd,icgc --mode sound,as-published --epsilon 2 --output forms
+  muffle compare --recipes mnist,pate-mnist --epsilon 0.5,1.5,5 --seeds 3 --output crossover
   muffle compare --methods dp-sgd,dp-psac --recipe adult-mlp --data people.toml --set records=30000 \\
       --epsilon 0.5,1,2 --output people")]
 pub struct Arguments {
     /// Methods with their usual settings: see `muffle methods`
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "recipes")]
     methods: Vec<String>,
+    /// Recipes as they are in place of methods, of whatever kind of training: see `muffle recipes`
+    #[arg(long, value_name = "RECIPES", value_delimiter = ',', conflicts_with_all = ["methods", "mode", "recipe"])]
+    recipes: Vec<String>,
     /// Forms of the methods: sound, as-published, or both; what is sound as published has one form
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "sound", value_parser = [Mode::Sound.name(), Mode::AsPublished.name()])]
     mode: Vec<String>,
@@ -52,16 +57,48 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     check_settings(&arguments.settings)?;
-    let factors = ["method", "form", "epsilon"].map(String::from).to_vec();
+    let (factors, variants) = match arguments.recipes.is_empty() {
+        true => (vec!["method", "form", "epsilon"], arguments.variants()?),
+        false => (vec!["recipe", "epsilon"], arguments.recipes_at_budgets()?),
+    };
+    let across = Some(factors.len() - 1);
+    let factors = factors.into_iter().map(String::from).collect();
     let (output, search) = (&arguments.options.output, arguments.options.search());
-    let experiment = Experiment::new(output, factors, arguments.variants()?, &search)?;
+    let experiment = Experiment::new(output, factors, variants, &search)?;
     let experiment = experiment.with_seeds(arguments.seeds);
     let title = format!("Comparison on {}", experiment.groups[0].job.terms().recipe.data);
-    let layout = Layout { title, across: Some(2), panels: 0 };
+    let layout = Layout { title, across, panels: 0 };
     run_experiment(&experiment, &arguments.options, &layout, |_| Ok(remarks()))
 }
 
 impl Arguments {
+    /// What is changed of every recipe at a budget.
+    fn changes(&self, epsilon: f64) -> Vec<String> {
+        let named = [
+            Some(format!("epsilon={epsilon}")),
+            self.data.as_ref().map(|value| format!("data={value:?}")),
+            self.model.as_ref().map(|value| format!("model={value:?}")),
+        ];
+        named.into_iter().flatten().chain(self.settings.clone()).collect()
+    }
+
+    /// Every recipe at every epsilon.
+    fn recipes_at_budgets(&self) -> Outcome<Vec<Variant>> {
+        let mut variants = Vec::new();
+        for name in &self.recipes {
+            let short =
+                Path::new(name).file_stem().map_or(name.as_str().into(), |stem| stem.to_string_lossy());
+            for &epsilon in &self.epsilon {
+                variants.push(Variant {
+                    levels: vec![short.to_string(), epsilon.to_string()],
+                    name: format!("{short}-{epsilon}"),
+                    recipe: recipes::find(name, &self.changes(epsilon))?,
+                });
+            }
+        }
+        Ok(variants)
+    }
+
     fn variants(&self) -> Outcome<Vec<Variant>> {
         let mut variants: Vec<Variant> = Vec::new();
         for name in &self.methods {
@@ -76,17 +113,10 @@ impl Arguments {
                 if mode == Mode::AsPublished {
                     eprintln!("{name} as published, not proved: {}", about.breaks);
                 }
-                for epsilon in &self.epsilon {
-                    let named = [
-                        Some(format!("mode={}", mode.name())),
-                        // The noise follows from epsilon, whatever the recipe had.
-                        Some("noise_multiplier=".to_string()),
-                        Some(format!("epsilon={epsilon}")),
-                        self.data.as_ref().map(|value| format!("data={value:?}")),
-                        self.model.as_ref().map(|value| format!("model={value:?}")),
-                    ];
-                    let named = named.into_iter().flatten();
-                    let settings: Vec<String> = named.chain(self.settings.clone()).collect();
+                for &epsilon in &self.epsilon {
+                    // The noise follows from epsilon, whatever the recipe had.
+                    let own = [format!("mode={}", mode.name()), "noise_multiplier=".to_string()];
+                    let settings: Vec<String> = own.into_iter().chain(self.changes(epsilon)).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
                         levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],

@@ -98,6 +98,33 @@ fn a_comparison_leaves_tables_and_plots_and_runs_nothing_twice() {
 }
 
 #[test]
+fn recipes_of_different_kinds_stand_beside_each_other() {
+    let project = Project::new();
+    let found = result(
+        &project,
+        &[
+            "compare",
+            "--recipes",
+            "small.toml,committee.toml",
+            "--epsilon",
+            "4,8",
+            "--seeds",
+            "1",
+            "--json",
+            "--output",
+            "kinds",
+        ],
+    );
+    assert_eq!(
+        (&found["finished"], &found["groups"][2]["levels"]["recipe"]),
+        (&4.into(), &"committee".into())
+    );
+    assert!(read(&project, "kinds/results.csv").starts_with("recipe,epsilon,seed,accuracy,"));
+    let plot = read(&project, "kinds/accuracy.svg");
+    assert!(plot.contains(">recipe small") && plot.contains(">recipe committee"), "{plot}");
+}
+
+#[test]
 fn forms_as_published_stand_beside_sound_ones_with_their_claim() {
     let project = Project::new();
     let arguments = [

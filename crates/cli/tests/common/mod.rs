@@ -22,6 +22,30 @@ const RECIPE: &str = r#"
     threads = 1
 "#;
 
+/// The same classes by a committee of teachers.
+const COMMITTEE: &str = r#"
+    kind = "pate"
+    data = "people.toml"
+    public_from_test = 80
+    epsilon = 8
+    records = 500
+    teachers = 20
+    queries = 40
+    votes = { kind = "gaussian" }
+    evaluations = 1
+    threads = 1
+    [teacher]
+    model = { layers = [{ type = "dense", features = 2 }] }
+    steps = 40
+    batch_size = 16
+    learning_rate = 1.0
+    [student]
+    model = { layers = [{ type = "dense", features = 2 }] }
+    steps = 60
+    batch_size = 16
+    learning_rate = 1.0
+"#;
+
 const DESCRIPTION: &str = r#"
     format = "csv"
     path = "people.csv"
@@ -45,8 +69,12 @@ impl Project {
             let answer = if values[0] + values[1] > 1.0 { "yes" } else { "no" };
             table += &format!("{:.4},{:.4},{:.4},{answer}\n", values[0], values[1], values[2]);
         }
-        for (name, text) in [("people.csv", &table[..]), ("people.toml", DESCRIPTION), ("small.toml", RECIPE)]
-        {
+        for (name, text) in [
+            ("people.csv", &table[..]),
+            ("people.toml", DESCRIPTION),
+            ("small.toml", RECIPE),
+            ("committee.toml", COMMITTEE),
+        ] {
             fs::write(folder.path().join(name), text).unwrap();
         }
         Project { folder }

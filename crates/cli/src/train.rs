@@ -5,10 +5,10 @@ use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::progress::{Display, plan_text};
 use crate::words::{delta_warning, duration, figure_in_words, in_words};
 use clap::Args;
-use muffle::data::Search;
+use muffle::data::{Search, Visibility, load};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
 use muffle::run::{
-    Certificate, Job, Parts, REPRODUCIBLE, RunFolder, Status, Summary, Terms, begin, clock, resume,
+    Certificate, Job, Parts, Pilot, REPRODUCIBLE, RunFolder, Status, Summary, Terms, begin, clock, resume,
 };
 use muffle::train::Evaluation;
 use muffle::train::canaries::usual_choice;
@@ -72,6 +72,9 @@ pub struct Arguments {
     /// Print the plan and take no step
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run: labelled public records of the same kind, on which a few teachers show what answers are worth
+    #[arg(long, value_name = "DATA", requires = "dry_run")]
+    pilot: Option<String>,
     /// One JSON object a line on standard output; the last is the result
     #[arg(long)]
     json: bool,
@@ -101,7 +104,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let (job, dataset) = kinds::prepare(&recipe, &search_for(&arguments.recipe, &search))?;
     warn(&*job, dataset.train().split().len());
     if arguments.dry_run {
-        return dry_run(&*job, arguments.json);
+        return dry_run(&*job, arguments.pilot(&*job, &search)?, arguments.json);
     }
     let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
     // Nothing can be lost before the first step: until then a signal ends the process at once.
@@ -188,6 +191,22 @@ impl Arguments {
         Ok(settings)
     }
 
+    /// What a pilot lets one expect, if one is asked for.
+    fn pilot(&self, job: &dyn Job, search: &Search) -> Outcome<Option<Pilot>> {
+        let Some(name) = &self.pilot else { return Ok(None) };
+        let (public, run) = (load(name, search)?, job.terms().recipe);
+        if public.visibility() == Visibility::Private && *name == run.data {
+            return Err(format!(
+                "--pilot {name}: a pilot reads its records without noise; give others, that are public"
+            )
+            .into());
+        }
+        match job.pilot(&public)? {
+            Some(pilot) => Ok(Some(pilot)),
+            None => Err(format!("--pilot: training of kind \"{}\" has no pilot", run.kind).into()),
+        }
+    }
+
     fn thread_setting(&self) -> Vec<String> {
         self.threads.map(|threads| format!("threads={threads}")).into_iter().collect()
     }
@@ -249,7 +268,7 @@ fn are_far_apart(one: f64, other: f64) -> bool {
     one.max(other) > 1.5 * one.min(other)
 }
 
-fn dry_run(job: &dyn Job, json: bool) -> CommandResult {
+fn dry_run(job: &dyn Job, pilot: Option<Pilot>, json: bool) -> CommandResult {
     let ([proved, if_seed_is_secret], expected) = (planned_epsilon(job)?, job.estimate()?);
     let terms = job.terms();
     let (run, memory) = (&terms.recipe, expected.and_then(|expected| expected.peak_rss_mb));
@@ -260,11 +279,15 @@ fn dry_run(job: &dyn Job, json: bool) -> CommandResult {
             "adjacency": terms.adjacency, "peak_rss_mb": memory,
             "seconds": expected.map(|expected| expected.seconds), "recipe": job.recipe(),
         });
-        object.as_object_mut().expect("it is an object").extend(job.figures());
+        let expected = pilot.into_iter().flat_map(|pilot| pilot.figures);
+        object.as_object_mut().expect("it is an object").extend(job.figures().into_iter().chain(expected));
         println!("{object}");
         return Ok(());
     }
     print!("{}", plan_text(job));
+    for (name, value) in pilot.into_iter().flat_map(|pilot| pilot.outline) {
+        println!("{name:<17} {value}");
+    }
     println!(
         "epsilon           {} at delta {} under {}",
         figure_in_words(proved, if_seed_is_secret, terms.claimed),

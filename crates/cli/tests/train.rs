@@ -250,6 +250,37 @@ fn a_dry_run_plans_and_spends_nothing() {
 
 /// The number of records is private: a figure far from it is said to be far, and nothing more.
 #[test]
+fn a_committee_is_planned_with_a_pilot_trained_and_attacked_like_any_model() {
+    let project = Project::new();
+    let table = fs::read_to_string(project.path("people.csv")).unwrap();
+    fs::write(project.path("public.csv"), table).unwrap();
+    let description = fs::read_to_string(project.path("people.toml")).unwrap();
+    fs::write(project.path("public.toml"), description.replace("people.csv", "public.csv")).unwrap();
+    let plan = ["train", "committee.toml", "--dry-run", "--json", "--pilot"];
+    let planned = last_json(&project.muffle(&[&plan[..], &["public.toml"]].concat()));
+    assert_eq!((&planned["teachers"], &planned["affordable_answers"]), (&20.into(), &40.into()));
+    assert!(planned["expected_agreement"].as_f64().unwrap() > 0.5, "{planned}");
+    for (recipe, pilot, part) in [
+        ("committee.toml", "people.toml", "give others, that are public"),
+        ("small.toml", "public.toml", "has no pilot"),
+    ] {
+        let refused = project.muffle(&["train", recipe, "--dry-run", "--pilot", pilot]);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(part), "{refused:?}");
+    }
+    let result = last_json(&project.muffle(&["train", "committee.toml", "--json", "--output", "run"]));
+    for key in ["test_accuracy", "epsilon", "delta", "teachers", "queries", "answers"] {
+        assert!(result[key].is_number(), "{key}: {result}");
+    }
+    assert_eq!((result["queries"].as_u64(), &result["run_dir"]), (Some(40), &"run".into()));
+    let attacked = last_json(&project.muffle(&["attack", "membership", "run", "--json"]));
+    assert!(attacked.to_string().contains("auc") || attacked.to_string().contains("area"), "{attacked}");
+    // The published practice claims, and proves nothing.
+    let published = ["train", "committee.toml", "--mode", "as-published", "--json", "--output", "published"];
+    let result = last_json(&project.muffle(&published));
+    assert!(result["epsilon"].is_null() && result["claimed_epsilon"].as_f64().unwrap() < 8.1, "{result}");
+}
+
+#[test]
 fn a_number_of_records_far_from_the_truth_is_warned_of() {
     let project = Project::new();
     let warned = |records: &str| {

@@ -61,6 +61,7 @@ built_in!(
     "shen-2021-table-2-validation",
     "shen-2021-table-2-cifar10-exponential",
     "shen-2021-table-2-cifar10-validation",
+    "shen-2021-table-3",
     "li-2024-table-2-mnist",
     "li-2024-table-2-fashion-mnist",
     "li-2024-table-2-cifar10",

@@ -70,3 +70,15 @@ fn a_full_batch_step_of_dp_sgd_shows_nine_tenths_of_what_is_proved() {
     assert!(report.measured > 0.9 * report.proved.unwrap(), "{report:?}");
     assert!(report.measured <= report.proved.unwrap(), "{report:?}");
 }
+
+/// Whole runs of a committee, of which one record changes the mind of one teacher. Its answers give away no more than is proved; an
+/// epsilon that is computed from the votes and printed gives the record away for certain.
+#[test]
+fn answers_of_a_committee_keep_their_price_and_a_printed_epsilon_does_not() {
+    let sound = step("pate", Mode::Sound, 200, 400);
+    assert_eq!(sound.verdict, Verdict::NoContradictionFound, "{sound:?}");
+    assert!((sound.proved.unwrap() - 4.3772).abs() < 1e-3 && sound.measured > 1.5, "{sound:?}");
+    let published = step("pate", Mode::AsPublished, 200, 200);
+    assert_eq!(published.verdict, Verdict::Violated, "{published:?}");
+    assert_eq!((published.true_positives, published.false_positives), (200, 0), "{published:?}");
+}

@@ -7,7 +7,7 @@ use muffle::atomic_file;
 use muffle::audit::step::{StepReport, audit, refutable};
 use muffle::audit::{Report, Verdict};
 use muffle::methods::{CRITICS, METHODS, Mode, Verdict as Published};
-use muffle::objective;
+use muffle::{objective, pate};
 use std::path::{Path, PathBuf};
 
 /// Audit a step of every method in every form; exit code 1 if a sound form is refuted.
@@ -39,7 +39,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
         print!("{HEADER}");
     }
     let steps = METHODS.iter().chain(CRITICS).map(|entry| &entry.about);
-    for entry in steps.chain(objective::METHODS.iter().copied()) {
+    let others = objective::METHODS.iter().chain(pate::METHODS);
+    for entry in steps.chain(others.copied()) {
         for &mode in entry.modes {
             let settings = refutable(&arguments.options.settings(entry.name, mode, Vec::new()))?;
             let report = audit(&settings)?.0;

@@ -6,6 +6,7 @@
 //! position an attacker can have.
 
 mod attack;
+pub mod committee;
 mod game;
 mod neighbours;
 pub mod participation;

@@ -293,7 +293,7 @@ pub fn audit(kind: &Kind, settings: &Settings) -> Result<(StepReport, Attack)> {
 }
 
 /// Whether everything is a Gaussian mechanism on all records: so is the whole.
-fn is_gaussian(cost: &Event) -> Result<bool> {
+pub(super) fn is_gaussian(cost: &Event) -> Result<bool> {
     let gaussian = |step: &Step| {
         matches!(step.mechanism, Mechanism { sampling: Sampling::Full, release: Release::Gaussian { .. } })
     };

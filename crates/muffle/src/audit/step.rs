@@ -1,6 +1,7 @@
 //! The audit of one step by its release.
 
 use super::attack::{Attack, Objective, attack};
+use super::committee;
 use super::game::Game;
 use super::neighbours::neighbours;
 use super::planted::Planted;
@@ -12,6 +13,7 @@ use crate::data::Visibility;
 use crate::error::{Error, Result};
 use crate::methods::{self, Claim, Mode};
 use crate::objective;
+use crate::pate;
 use crate::run::RunRecipe;
 use crate::train::{DataShape, GradientRecipe, ModelChoice, Plan, Recipe, TargetShape};
 use muffle_accounting::pld::Pld;
@@ -164,6 +166,9 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     check(settings)?;
     if objective::METHODS.iter().any(|about| about.name == settings.method) {
         return release::audit(&objective::KIND, settings);
+    }
+    if pate::METHODS.iter().any(|about| about.name == settings.method) {
+        return committee::audit(settings);
     }
     let case = Case::new(settings)?;
     let planted = Planted::new(settings.width);

@@ -7,7 +7,7 @@ use crate::side_by_side::side_by_side;
 use crate::train::Evaluator;
 use crate::train::evaluation::predicted;
 use muffle_nn::{Examples, Network};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The weights of a teacher; `None` for one without records, which has no vote.
 pub(super) type Teacher = Option<Vec<f32>>;
@@ -55,11 +55,16 @@ pub(super) fn votes(
     records: &View,
     threads: usize,
 ) -> Result<Vec<Vec<u64>>> {
+    // Starting an engine takes longer than a small teacher does, so that one that is free is used again.
+    let spare: Mutex<Vec<Evaluator>> = Mutex::new(Vec::new());
+    let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     let answers = side_by_side(teachers.len(), threads, &|place| {
         let mut answers = Vec::new();
         if let Some(parameters) = &teachers[place] {
-            let mut evaluator = Evaluator::new(network.clone(), Some(1))?;
+            let free = lock().pop();
+            let mut evaluator = free.map_or_else(|| Evaluator::new(network.clone(), Some(1)), Ok)?;
             evaluator.for_each(parameters, records, |_, outputs| answers.push(predicted(outputs)))?;
+            lock().push(evaluator);
         }
         Ok(answers)
     })?;

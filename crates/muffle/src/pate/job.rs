@@ -6,7 +6,7 @@ use super::votes::Votes;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::methods::{About, Mode, Verdict};
-use crate::run::{Job, Kind, Parts, Terms, Trainer};
+use crate::run::{Job, Kind, Parts, Pilot, Terms, Trainer};
 use muffle_accounting::Event;
 use serde_json::{Map, Value, json};
 
@@ -14,12 +14,14 @@ use serde_json::{Map, Value, json};
 pub static KIND: Kind = Kind {
     name: "pate",
     about: "a committee of teachers, a noisy vote, and a student that may be published",
-    methods: || vec![&ABOUT],
+    methods: || METHODS.to_vec(),
     usual: None,
     plan: |parts, dataset| Ok(Box::new(PatePlan::new(parts, dataset)?)),
 };
 
-/// The method.
+/// The published methods of this kind.
+pub static METHODS: &[&About] = &[&ABOUT];
+
 static ABOUT: About = About {
     name: super::recipe::METHOD,
     paper: "Papernot et al. 2017, Semi-supervised knowledge transfer for deep learning from private training data; \
@@ -27,7 +29,7 @@ static ABOUT: About = About {
     year: 2017,
     idea: "teachers on parts of the records vote on public ones, and a student learns from the noisy winners",
     verdict: Verdict::Conditional,
-    modes: &[Mode::Sound],
+    modes: &[Mode::Sound, Mode::AsPublished],
     composes: "a split by a hash of each record, plain training, Laplace or Gaussian noise on votes, a semi-supervised student",
     steps: "a query asks all teachers for the class of a public record and releases the winner after noise on the counts",
     guarantee: "one record changes one teacher, which moves two counts by one vote: every query is paid for at that price, \
@@ -69,6 +71,7 @@ impl Job for PatePlan {
                 format!("{} of {teacher} parameters, {} steps each", recipe.teachers, recipe.teacher.steps),
             ),
             ("queries", format!("{} of {} public records", self.queries, self.pool)),
+            ("answers afforded", self.affordable.map_or("no limit".to_string(), |count| count.to_string())),
             (
                 "noise on votes",
                 match recipe.votes {
@@ -77,10 +80,11 @@ impl Job for PatePlan {
                 },
             ),
         ];
-        if let (Votes::Confident { threshold, .. } | Votes::Interactive { threshold, .. }, Some(check)) =
-            (recipe.votes, recipe.votes.check_deviation())
-        {
+        if let (Some(threshold), Some(check)) = (recipe.votes.threshold(), recipe.votes.check_deviation()) {
             outline.push(("threshold", format!("{threshold} votes, tested with deviation {check:.2}")));
+        }
+        if let Some(most) = self.claimed {
+            outline.push(("claim", format!("what the votes make of it, at most {most:.4}")));
         }
         outline.push(("student", format!("{student} parameters, {} steps", recipe.student.steps)));
         outline
@@ -90,7 +94,9 @@ impl Job for PatePlan {
         let figures = [
             ("teachers", json!(self.recipe.teachers)),
             ("queries", json!(self.queries)),
+            ("affordable_answers", json!(self.affordable)),
             ("votes", json!(self.recipe.votes)),
+            ("threshold", json!(self.recipe.votes.threshold())),
             ("noise", json!(self.recipe.votes.noise())),
             ("public_pool", json!(self.pool)),
             ("parameters", json!(self.student.1.parameter_len())),
@@ -100,7 +106,11 @@ impl Job for PatePlan {
     }
 
     fn breaks(&self) -> Option<&'static str> {
-        None
+        self.claimed.map(|_| ABOUT.breaks)
+    }
+
+    fn pilot(&self, public: &Dataset) -> Result<Option<Pilot>> {
+        Ok(Some(self.expected(public)?.pilot(self)))
     }
 
     fn with_seed(&self, seed: Option<u64>) -> Box<dyn Job> {

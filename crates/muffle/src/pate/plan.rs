@@ -1,5 +1,6 @@
 //! From a recipe and its data to numbers: noise, queries, epsilon.
 
+use super::published;
 use super::recipe::{METHOD, PateRecipe};
 use super::votes::Votes;
 use crate::data::{Dataset, Task, Visibility};
@@ -33,6 +34,10 @@ pub struct PatePlan {
     pub(super) student: (ModelDescription, Arc<Network>),
     /// Records in the public pool.
     pub pool: usize,
+    /// Answers that epsilon affords with this noise, however many are asked for; `None` without an epsilon.
+    pub affordable: Option<u64>,
+    /// What the papers' argument gives of the published practice, whatever the votes.
+    pub claimed: Option<f64>,
 }
 
 impl PatePlan {
@@ -58,18 +63,22 @@ impl PatePlan {
         let (input, count) = (dataset.input(), classes.len());
         let (_, teacher) = recipe.teacher.network(input, count)?;
         let student = recipe.student.network(input, count)?;
-        let queries = settle(&mut recipe, &run, adjacency)?;
+        let affordable = settle(&mut recipe, &run, adjacency)?;
+        // Without a number to ask for, as many are asked as there are and the budget affords.
+        let queries = recipe.queries.unwrap_or(affordable.unwrap_or(u64::MAX).min(pool as u64));
         if queries > pool as u64 {
             return Err(Error::Plan(format!(
                 "queries = {queries}, but the public pool has {pool} records; ask about fewer, or declare more of them public"
             )));
         }
+        let claimed = (recipe.mode == Mode::AsPublished)
+            .then(|| published::most(&recipe.votes, queries, count, run.delta));
         if dataset.visibility() == Visibility::Public {
             run.records = run.records.or(Some(dataset.train().len() as u64));
         }
         run.adjacency = Some(adjacency);
         recipe.queries = Some(queries);
-        Ok(PatePlan { run, recipe, queries, adjacency, teacher, student, pool })
+        Ok(PatePlan { run, recipe, queries, adjacency, teacher, student, pool, affordable, claimed })
     }
 
     /// Steps in which the teachers are trained.
@@ -77,9 +86,10 @@ impl PatePlan {
         self.recipe.teachers.div_ceil(TOGETHER) as u64
     }
 
-    /// What all queries cost.
+    /// What all queries cost, and what is printed of the votes as they are.
     pub fn cost(&self) -> Event {
-        self.recipe.cost(self.queries)
+        let printed = self.claimed.map(|_| published::event());
+        Event::compose([self.recipe.cost(self.queries)].into_iter().chain(printed))
     }
 
     /// What the run has to keep to.
@@ -89,8 +99,8 @@ impl PatePlan {
             adjacency: self.adjacency,
             steps: self.lessons() + self.queries,
             method: METHOD,
-            mode: Mode::Sound,
-            claimed: None,
+            mode: self.recipe.mode,
+            claimed: self.claimed,
             filter_order: None,
             preparations: Vec::new(),
             training: self.certified(),
@@ -131,8 +141,8 @@ pub(super) fn divide(recipe: &PateRecipe, dataset: &Dataset) -> Result<Dataset> 
     }
 }
 
-/// Finds noise and queries from what is given of noise, queries and epsilon.
-fn settle(recipe: &mut PateRecipe, run: &RunRecipe, adjacency: Adjacency) -> Result<u64> {
+/// Finds the noise from what is given of noise, queries and epsilon, and how many answers epsilon affords with it.
+fn settle(recipe: &mut PateRecipe, run: &RunRecipe, adjacency: Adjacency) -> Result<Option<u64>> {
     let target = run.epsilon.map(|epsilon| Target { epsilon, delta: run.delta, adjacency });
     let votes = recipe.votes;
     let cost = |votes: Votes, queries: u64| PateRecipe { votes, ..recipe.clone() }.cost(queries);
@@ -141,22 +151,22 @@ fn settle(recipe: &mut PateRecipe, run: &RunRecipe, adjacency: Adjacency) -> Res
             let found =
                 calibrate::noise_multiplier(&Pld, &target, |noise| cost(votes.with_noise(noise), queries))?;
             recipe.votes = votes.with_noise(found.value);
-            Ok(queries)
+            Ok(Some(queries))
         }
-        (Some(target), Some(_), None) => {
-            Ok(calibrate::steps(&Pld, &target, |queries| cost(votes, queries))?.value)
-        }
-        (target, Some(_), Some(queries)) => {
-            let price = Pld.epsilon(&cost(votes, queries), adjacency, run.delta)?.epsilon;
-            match target.filter(|target| price > target.epsilon) {
-                Some(target) => Err(Error::Plan(format!(
-                    "{queries} queries with this noise cost {price:.4}, more than epsilon = {}; ask fewer, or leave the noise \
-                     or the number of queries out",
-                    target.epsilon
-                ))),
-                None => Ok(queries),
+        (Some(target), Some(_), queries) => {
+            if let Some(queries) = queries {
+                let price = Pld.epsilon(&cost(votes, queries), adjacency, run.delta)?.epsilon;
+                if price > target.epsilon {
+                    return Err(Error::Plan(format!(
+                        "{queries} queries with this noise cost {price:.4}, more than epsilon = {}; ask fewer, or leave the noise \
+                         or the number of queries out",
+                        target.epsilon
+                    )));
+                }
             }
+            Ok(Some(calibrate::steps(&Pld, &target, |queries| cost(votes, queries))?.value))
         }
+        (None, Some(_), Some(_)) => Ok(None),
         _ => Err(Error::Plan(
             "of epsilon, queries and the noise on votes any two are needed: the third follows".to_string(),
         )),

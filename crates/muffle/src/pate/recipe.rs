@@ -5,6 +5,7 @@ use super::sanitised::SanitisedEpsilon;
 use super::student::SelfTraining;
 use super::votes::Votes;
 use crate::learner::Learner;
+use crate::methods::Mode;
 use muffle_accounting::Event;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ pub struct PateRecipe {
     /// The published method.
     #[serde(default = "method")]
     pub method: String,
+    /// Its sound form, or the published practice: an epsilon computed from the votes, which is then published as it is.
+    #[serde(default)]
+    pub mode: Mode,
     /// Teachers among whom the records are split.
     pub teachers: usize,
     /// Records of the public pool that the teachers are asked about.
@@ -73,6 +77,12 @@ impl PateRecipe {
         }
         self.votes.check(self.teachers)?;
         self.sanitised.map_or(Ok(()), |sanitised| sanitised.check(&self.votes))?;
+        if self.sanitised.is_some() && self.mode == Mode::AsPublished {
+            return Err(
+                "sanitised is what the published practice does without; leave out one of sanitised and mode"
+                    .to_string(),
+            );
+        }
         self.teacher.check().map_err(|reason| format!("teacher.{reason}"))?;
         self.student.check().map_err(|reason| format!("student.{reason}"))?;
         self.self_training.map_or(Ok(()), |rule| rule.check(self.student.batch_size))

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// # Source
 /// Sohn et al. 2020, "FixMatch": the class that a model is sure of without augmentation is the target with it. The model that is
 /// asked is the moving average of the weights where there is one, as in Tarvainen and Valpola 2017, "Mean teachers are better role
-/// models".
+/// models", and what it says can be averaged over its looks, as in Laine and Aila 2017, "Temporal ensembling for semi-supervised
+/// learning".
 ///
 /// # Guarantee
 /// The pool is public and the answers are released: all of it is post-processing (R9).
@@ -29,9 +30,17 @@ pub struct SelfTraining {
     pub refresh: u64,
     /// From which probability on the student takes its own word.
     pub confidence: f64,
+    /// The share of its earlier opinions in the one that counts.
+    #[serde(default)]
+    pub memory: f64,
 }
 
 impl SelfTraining {
+    /// Whether the pool is looked at before this step.
+    fn looks(&self, step: u64) -> bool {
+        step >= self.begin && (step - self.begin).is_multiple_of(self.refresh)
+    }
+
     /// Checks the range of every number by itself.
     pub(super) fn check(&self, batch_size: usize) -> std::result::Result<(), String> {
         if !(1..=batch_size).contains(&self.answered) {
@@ -39,6 +48,9 @@ impl SelfTraining {
         }
         if self.refresh == 0 {
             return Err("self_training.refresh = 0 is outside 1 and above".to_string());
+        }
+        if !(0.0..1.0).contains(&self.memory) {
+            return Err(format!("self_training.memory = {} is outside [0, 1)", self.memory));
         }
         match (0.0..=1.0).contains(&self.confidence) {
             true => Ok(()),
@@ -98,10 +110,12 @@ impl Lesson<'_> {
         let mut evaluator = Evaluator::new(self.network.clone(), self.threads)?;
         let mut answered = Deck::new(self.answers.to_vec(), seed);
         let mut guessed: Option<Deck> = None;
+        let mut opinions = Opinions::new(self.pool.len(), self.network.output().len());
         while pupil.step() < learner.steps {
             let step = pupil.step();
-            if self.looks(step) {
-                let (trusted, guesses) = self.look(&mut evaluator, pupil.result())?;
+            if let Some(rule) = self.self_training.filter(|rule| rule.looks(step)) {
+                opinions.hear(&evaluator.outputs(pupil.result(), self.pool)?, rule.memory);
+                let (trusted, guesses) = self.sort(&opinions, rule.confidence);
                 answered = Deck::new(trusted, seed ^ step);
                 guessed = (!guesses.is_empty()).then(|| Deck::new(guesses, seed ^ (step + 1)));
             }
@@ -118,28 +132,54 @@ impl Lesson<'_> {
         Ok(pupil.result().to_vec())
     }
 
-    /// Whether the pool is looked at before this step.
-    fn looks(&self, step: u64) -> bool {
-        let due = |rule: SelfTraining| step >= rule.begin && (step - rule.begin).is_multiple_of(rule.refresh);
-        self.self_training.is_some_and(due)
-    }
-
-    /// The answers that these weights do not doubt, and what they are sure of beside them.
-    fn look(&self, evaluator: &mut Evaluator, parameters: &[f32]) -> Result<(Labels, Labels)> {
-        let confidence = self.self_training.map_or(1.0, |rule| rule.confidence);
-        let mut answers = vec![None; self.pool.split().len()];
+    /// The answers that the opinions do not contradict, and what they are sure of beside them.
+    fn sort(&self, opinions: &Opinions, confidence: f64) -> (Labels, Labels) {
+        let mut answers = vec![None; self.pool.len()];
         self.answers.iter().for_each(|(record, class)| answers[*record] = Some(*class));
         let (mut trusted, mut guesses) = (Vec::new(), Vec::new());
-        evaluator.for_each(parameters, self.pool, |record, outputs| {
-            let (class, probability) = most_likely(outputs);
+        for (record, (class, probability)) in opinions.classes().enumerate() {
             match answers[record] {
                 Some(answer) if answer == class || probability < confidence => trusted.push((record, answer)),
                 _ if probability >= confidence => guesses.push((record, class)),
                 _ => {}
             }
-        })?;
+        }
         // Who doubts everything has learned nothing.
-        Ok((if trusted.is_empty() { self.answers.to_vec() } else { trusted }, guesses))
+        (if trusted.is_empty() { self.answers.to_vec() } else { trusted }, guesses)
+    }
+}
+
+/// What a student thinks of every record of the pool: probabilities by class, averaged over its looks.
+struct Opinions {
+    sums: Vec<f64>,
+    weight: f64,
+    classes: usize,
+}
+
+impl Opinions {
+    fn new(records: usize, classes: usize) -> Opinions {
+        Opinions { sums: vec![0.0; records * classes], weight: 0.0, classes }
+    }
+
+    /// Takes in the outputs of one more look, beside this share of what was thought before.
+    fn hear(&mut self, outputs: &[f32], memory: f64) {
+        for (sums, outputs) in
+            self.sums.chunks_exact_mut(self.classes).zip(outputs.chunks_exact(self.classes))
+        {
+            for (sum, probability) in sums.iter_mut().zip(probabilities(outputs)) {
+                *sum = memory * *sum + (1.0 - memory) * f64::from(probability);
+            }
+        }
+        self.weight = memory * self.weight + (1.0 - memory);
+    }
+
+    /// The most likely class of every record, and its probability.
+    fn classes(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.sums.chunks_exact(self.classes).map(|sums| {
+            let better = |best: usize, class: usize| if sums[class] > sums[best] { class } else { best };
+            let class = (0..sums.len()).fold(0, better);
+            (class as u32, sums[class] / self.weight)
+        })
     }
 }
 
@@ -173,4 +213,26 @@ pub(super) fn probabilities(outputs: &[f32]) -> Vec<f32> {
 pub(super) fn most_likely(outputs: &[f32]) -> (u32, f64) {
     let class = crate::train::evaluation::predicted(outputs);
     (class as u32, f64::from(probabilities(outputs)[class]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Outputs are logarithms of odds: of three to one, then of one to three.
+    #[test]
+    fn opinions_are_averaged_over_looks() {
+        let mut opinions = Opinions::new(1, 2);
+        opinions.hear(&[3f32.ln(), 0.0], 0.5);
+        let said = |opinions: &Opinions| opinions.classes().next().unwrap();
+        assert_eq!(said(&opinions).0, 0);
+        assert!((said(&opinions).1 - 0.75).abs() < 1e-6);
+        opinions.hear(&[0.0, 3f32.ln()], 0.5);
+        // The second look counts twice as much as the first: (0.25 + 2·0.75)/3.
+        assert_eq!(said(&opinions).0, 1);
+        assert!((said(&opinions).1 - 7.0 / 12.0).abs() < 1e-6, "{:?}", said(&opinions));
+        // Without memory only the last look counts.
+        opinions.hear(&[3f32.ln(), 0.0], 0.0);
+        assert!((said(&opinions).1 - 0.75).abs() < 1e-6);
+    }
 }

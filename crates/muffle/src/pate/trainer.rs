@@ -4,6 +4,7 @@ use super::committee::{self, Teacher};
 use super::internal::Internal;
 use super::parts;
 use super::plan::{PatePlan, TOGETHER, divide};
+use super::published;
 use super::safe::Safe;
 use super::student::{Lesson, most_likely, probabilities};
 use super::votes::CHECKS;
@@ -33,6 +34,7 @@ const AT_ONCE: u64 = 64;
 const ANSWERS: &str = "answers";
 const STUDENT: &str = "student";
 const SANITISED_EPSILON: &str = "sanitised_epsilon";
+const CLAIMED_EPSILON: &str = "claimed_epsilon";
 
 /// What became of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,8 @@ pub struct PateTrainer {
     student: Option<Vec<f32>>,
     /// The epsilon that follows the votes, once it is released.
     sanitised: Option<f64>,
+    /// The same without noise, once the published practice has printed it.
+    claimed: Option<f64>,
     work: Work,
 }
 
@@ -119,6 +123,7 @@ impl PateTrainer {
             answers: Vec::new(),
             student: None,
             sanitised: None,
+            claimed: None,
             work: Work::default(),
         })
     }
@@ -290,22 +295,30 @@ impl Trainer for PateTrainer {
     }
 
     fn closing(&self) -> Option<Access> {
-        let due = self.sanitised.is_none() && !self.votes.is_empty();
-        self.plan.recipe.sanitised.filter(|_| due).map(|sanitised| sanitised.access())
+        let due = self.sanitised.is_none() && self.claimed.is_none() && !self.votes.is_empty();
+        let printed = self.plan.claimed.map(|_| published::access());
+        self.plan.recipe.sanitised.map(|sanitised| sanitised.access()).or(printed).filter(|_| due)
     }
 
     fn close(&mut self, receipt: Option<Receipt>) -> Result<()> {
-        if let (Some(choice), Some(receipt)) = (self.plan.recipe.sanitised, receipt) {
-            let (rule, asked) = (self.plan.recipe.votes, &self.votes[..self.answers.len()]);
-            let epsilon = choice.epsilon(&rule, asked, self.plan.run.delta, &self.mechanism, receipt);
-            // To the precision of a saved state, so that a run that is continued says the same.
-            self.sanitised = Some(f64::from(epsilon as f32));
+        let (rule, delta) = (self.plan.recipe.votes, self.plan.run.delta);
+        let asked = &self.votes[..self.answers.len()];
+        // Figures are kept to the precision of a saved state, so that a run that is continued says the same.
+        match (receipt, self.plan.recipe.sanitised) {
+            (Some(receipt), Some(choice)) => {
+                let epsilon = choice.epsilon(&rule, asked, delta, &self.mechanism, receipt);
+                self.sanitised = Some(f64::from(epsilon as f32));
+            }
+            (Some(receipt), None) => {
+                let epsilon = published::release(&rule, asked, delta, &self.mechanism, receipt);
+                self.claimed = Some(f64::from(epsilon as f32));
+            }
+            (None, _) => {}
         }
         if self.student.is_none() {
             self.student = Some(self.study()?);
             if let Some(safe) = &self.safe {
-                let asked = &self.votes[..self.answers.len()];
-                safe.keep_votes(&Internal::new(&self.plan.recipe.votes, asked, self.plan.run.delta))?;
+                safe.keep_votes(&Internal::new(&rule, asked, delta))?;
             }
         }
         Ok(())
@@ -345,7 +358,22 @@ impl Trainer for PateTrainer {
         };
         let Some(student) = &self.student else { return Ok(measured) };
         let mut evaluator = Evaluator::new(self.plan.student.1.clone(), self.plan.run.threads)?;
-        Ok(measured.with("test", evaluator.evaluate(student, &self.dataset.test())?))
+        let measured = measured.with("test", evaluator.evaluate(student, &self.dataset.test())?);
+        let pool = self.dataset.public().expect("it was divided");
+        if pool.split().labels().is_empty() {
+            return Ok(measured);
+        }
+        // Answers are released, and the labels of the pool are public where there are any: nobody has learned from them.
+        let right = |(record, class): &(usize, u32)| pool.split().labels()[*record] == *class;
+        let lesson = self.lesson();
+        let share = |count: u64, of: usize| count as f64 / of.max(1) as f64;
+        let answered = share(lesson.iter().filter(|answer| right(answer)).count() as u64, lesson.len());
+        let learned = share(evaluator.correct(student, &pool)?, pool.split().len());
+        Ok(measured.with("answers_accuracy", answered).with("pool_accuracy", learned))
+    }
+
+    fn claimed(&self) -> Option<f64> {
+        self.claimed
     }
 
     fn diverged(&self) -> bool {
@@ -361,6 +389,9 @@ impl Trainer for PateTrainer {
         if let Some(epsilon) = self.sanitised {
             state.insert(SANITISED_EPSILON.to_string(), vec![epsilon as f32]);
         }
+        if let Some(epsilon) = self.claimed {
+            state.insert(CLAIMED_EPSILON.to_string(), vec![epsilon as f32]);
+        }
         state
     }
 
@@ -368,8 +399,9 @@ impl Trainer for PateTrainer {
         let numbers = state.get(ANSWERS).ok_or(crate::StateError::Missing(ANSWERS))?;
         self.answers = numbers.chunks_exact(2).map(Answer::of).collect();
         self.student = state.get(STUDENT).cloned();
-        self.sanitised =
-            state.get(SANITISED_EPSILON).and_then(|values| values.first()).map(|value| f64::from(*value));
+        let figure =
+            |name: &str| state.get(name).and_then(|values| values.first()).map(|value| f64::from(*value));
+        (self.sanitised, self.claimed) = (figure(SANITISED_EPSILON), figure(CLAIMED_EPSILON));
         let lessons = step - self.answers.len() as u64;
         let count = (lessons as usize * TOGETHER).min(self.plan.recipe.teachers);
         let safe = self.safe.as_ref().expect("a run that is continued has a folder");

@@ -120,6 +120,14 @@ impl Votes {
         if let Votes::Interactive { rounds, .. } = *self { rounds } else { 0 }
     }
 
+    /// Votes that a class needs in the test, where there is one.
+    pub(super) fn threshold(&self) -> Option<f64> {
+        match *self {
+            Votes::Confident { threshold, .. } | Votes::Interactive { threshold, .. } => Some(threshold),
+            Votes::Laplace { .. } | Votes::Gaussian { .. } => None,
+        }
+    }
+
     /// Deviation of the noise on the test, where there is one.
     pub(super) fn check_deviation(&self) -> Option<f64> {
         match *self {
@@ -172,9 +180,7 @@ impl Votes {
         mechanism: &Mechanism,
         receipt: Receipt,
     ) -> bool {
-        let (Votes::Confident { threshold, .. } | Votes::Interactive { threshold, .. }) = *self else {
-            panic!("votes without a test")
-        };
+        let threshold = self.threshold().expect("votes with a test");
         let leads = votes.iter().zip(expected).map(|(count, expected)| *count as f64 - expected);
         // One vote more or less for a class changes the largest of the leads by one at most; what is expected is public.
         let most = BoundedVector::l2(vec![leads.fold(f64::NEG_INFINITY, f64::max)], 1.0);
@@ -253,6 +259,15 @@ mod tests {
         let share = named(&rule, &[110, 100], 3) as f64 / TRIALS as f64;
         // Standard error 0.0094; four of them are accepted (false alarm 6·10⁻⁵).
         assert!((share - 0.841_345).abs() < 4.0 * 0.0094, "{share}");
+    }
+
+    #[test]
+    fn a_tie_is_a_fair_draw() {
+        for rule in [Votes::Laplace { inverse_scale: Some(0.1) }, Votes::Gaussian { deviation: Some(10.0) }] {
+            let share = named(&rule, &[50, 50], 4) as f64 / TRIALS as f64;
+            // Standard error 0.0129; four of them are accepted (false alarm 6·10⁻⁵).
+            assert!((share - 0.5).abs() < 4.0 * 0.0129, "{rule:?}: {share}");
+        }
     }
 
     #[test]

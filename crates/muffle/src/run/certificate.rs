@@ -207,6 +207,8 @@ pub struct End {
     pub status: Status,
     /// What was planned and is not paid for yet.
     pub rest: Event,
+    /// What the paper's argument makes of a form that is not proved, by the end.
+    pub claimed: Option<f64>,
     /// What an attack showed.
     pub audit: Option<CanaryMeasurement>,
     /// What the certificate is about.
@@ -221,18 +223,18 @@ impl Certificate {
     /// budget (R7), a run that was stopped or diverged that of its plan, and one whose seed lies beside it none.
     pub fn new(terms: &Terms, ledger: &Ledger, end: End) -> Certificate {
         let Terms { ref recipe, adjacency, .. } = *terms;
-        let End { steps, status, rest, audit, binding } = end;
+        let End { steps, status, rest, claimed, audit, binding } = end;
         let (spent, delta) = (ledger.total(), recipe.delta);
         let filtered = recipe.epsilon.filter(|_| terms.filter_order.is_some());
         let events = terms.budget().unwrap_or_else(|| followed_by(spent.clone(), rest));
         let quotes = Quotes::ask(&events, adjacency, delta);
         let (figure, epsilon) = match filtered {
             Some(epsilon) => (filter_figure(epsilon, delta), BTreeMap::new()),
-            None if terms.claimed.is_some() => (Proved::none(delta, NO_PROOF), quotes.by_name().collect()),
+            None if claimed.is_some() => (Proved::none(delta, NO_PROOF), quotes.by_name().collect()),
             None => (Proved::best(&quotes, delta), quotes.by_name().collect()),
         };
         let (interrupted, reproducible) = (status == Status::Interrupted, recipe.seed.is_some());
-        let blind = (interrupted && !reproducible && filtered.is_none() && terms.claimed.is_none())
+        let blind = (interrupted && !reproducible && filtered.is_none() && claimed.is_none())
             .then(|| Proved::best(&Quotes::ask(&spent, adjacency, delta), delta).provided(STOPPED_BLINDLY));
         let figure = match status {
             Status::Finished => figure,
@@ -251,7 +253,7 @@ impl Certificate {
             data: recipe.data.clone(),
             method: terms.method.to_string(),
             mode: terms.mode,
-            claimed: terms.claimed,
+            claimed,
             proved,
             proved_if_seed_is_secret: if_secret,
             proved_if_stopped_without_looking: blind.filter(|blind| blind.epsilon.is_some()),

@@ -37,6 +37,11 @@ pub trait Job: Send + Sync {
         Ok(None)
     }
 
+    /// What a pilot on labelled public records lets one expect; `None` where this kind of training has none.
+    fn pilot(&self, _public: &Dataset) -> Result<Option<Pilot>> {
+        Ok(None)
+    }
+
     /// Refuses, before the run has a folder, what would fail only later.
     fn rehearse(&self) -> Result<()> {
         Ok(())
@@ -47,6 +52,15 @@ pub trait Job: Send + Sync {
 
     /// What is trained, before anything is touched.
     fn trainer(&self, dataset: &Dataset) -> Result<Box<dyn Trainer>>;
+}
+
+/// What a pilot lets one expect of a run.
+#[derive(Clone, Debug)]
+pub struct Pilot {
+    /// For a reader: a few names with their values.
+    pub outline: Vec<(&'static str, String)>,
+    /// The same for programs.
+    pub figures: Map<String, Value>,
 }
 
 /// What a run is expected to need.

@@ -26,7 +26,7 @@ pub use binding::{Binding, MODEL_FILE, read_ledger, recipe_digest, verify};
 pub use certificate::{CanaryMeasurement, Certificate, End, Preparation, Proved, REPRODUCIBLE, Status};
 pub(crate) use folder::lock;
 pub use folder::{RunFolder, is_at_work};
-pub use job::{Estimate, Job, begin, resume, start};
+pub use job::{Estimate, Job, Pilot, begin, resume, start};
 pub use kind::Kind;
 pub use purse::{Paid, Purse};
 pub use recipe::{Parts, RunRecipe, USUAL_KIND};

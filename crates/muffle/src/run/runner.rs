@@ -262,7 +262,8 @@ impl<'a> Run<'a> {
     ) -> Result<Certificate> {
         let (path, ledger) = (self.folder.path(), &self.purse.ledger);
         let binding = Binding::new(path, &read_recipe(path)?, ledger.head(), names)?;
-        let end = End { steps: self.trainer.step(), status, rest: self.rest(), audit, binding };
+        let claimed = self.trainer.claimed().or(self.terms.claimed);
+        let end = End { steps: self.trainer.step(), status, rest: self.rest(), claimed, audit, binding };
         let certificate = Certificate::new(self.terms, ledger, end);
         self.folder.write("privacy.json", certificate.to_json())?;
         Ok(certificate)

@@ -21,7 +21,7 @@ pub struct Terms {
     pub method: &'static str,
     /// Its form.
     pub mode: Mode,
-    /// What the paper's argument gives for a form that is not proved.
+    /// What the paper's argument gives for a form that is not proved, as far as it is known in advance.
     pub claimed: Option<f64>,
     /// The order of the filter that stops a run whose noise follows what it released (R7).
     pub filter_order: Option<f64>,

@@ -57,6 +57,12 @@ pub trait Trainer {
         false
     }
 
+    /// What the paper's argument makes of a form that is not proved, where that follows from what was done; `None` where the
+    /// [terms](super::Terms::claimed) say it.
+    fn claimed(&self) -> Option<f64> {
+        None
+    }
+
     /// What an attack on records planted for it shows, at the end.
     fn audit(&mut self) -> Result<Option<CanaryMeasurement>> {
         Ok(None)

@@ -145,7 +145,7 @@ pub fn search(
     write(MODEL, &plan.description.to_toml())?;
     let binding = Binding::new(folder, &described, purse.ledger.head(), &[MODEL.to_string()])?;
     let rest = settings.cost(plan.total_cost()?, settings.candidates - tried);
-    let end = End { steps: tried * plan.steps, status, rest, audit: None, binding };
+    let end = End { steps: tried * plan.steps, status, rest, claimed: None, audit: None, binding };
     let certificate = Certificate::new(&plan.terms(), &purse.ledger, end);
     write("privacy.json", &certificate.to_json())?;
     Ok(Found { model: plan.description, accuracy, certificate })

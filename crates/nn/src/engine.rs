@@ -7,7 +7,7 @@ pub use exact_sums::Settle;
 use crate::buffer::{Buffer, buffer};
 use crate::error::{Error, Result};
 use crate::examples::Examples;
-use crate::groups::{Groups, Ordered};
+use crate::groups::{Groups, Ordered, Share, share};
 use crate::hooks::Hooks;
 use crate::kernel::elementwise::add;
 use crate::layer::Purpose;
@@ -16,13 +16,11 @@ use crate::network::{Network, Operation};
 use crate::plan::Plan;
 use crate::quanta::Quanta;
 use crate::rounding::GROUP;
+use crate::totals::{CHUNK, Chunk, Totals};
 use crate::worker::{Excluded, Task, Visit, Weigh, Worker};
 use crate::workspace::Step;
 use rayon::prelude::*;
 use std::sync::Arc;
-
-/// Values of the gradient a thread works on at a time between steps.
-const CHUNK: usize = 1 << 14;
 
 /// How an engine runs.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +77,10 @@ pub struct Engine {
     apart: bool,
     /// The grid on which groups of records are added up; `None` where sums are plain.
     quanta: Option<Quanta>,
-    /// What earlier groups of the step come to, in quanta; empty before the first has been added.
-    totals: Vec<f64>,
+    /// What the groups of a step come to, if there are several.
+    totals: Vec<Chunk>,
+    /// Whether there are several in the step at hand.
+    has_totals: bool,
 }
 
 impl Engine {
@@ -128,6 +128,7 @@ impl Engine {
             apart: false,
             quanta: None,
             totals: Vec::new(),
+            has_totals: false,
         })
     }
 
@@ -257,17 +258,7 @@ impl Engine {
         self.check_purpose(Purpose::Evaluate)?;
         self.prepare(parameters);
         let Engine { network, plan, pool, workers, prepared, .. } = self;
-        let step = Step {
-            network,
-            plan,
-            parameters,
-            prepared,
-            examples,
-            views: 1,
-            loss: Loss::SoftmaxCrossEntropy,
-            hooks: None,
-            seed: 0,
-        };
+        let step = Step::new(network, plan, parameters, prepared, examples, Loss::SoftmaxCrossEntropy, 0);
         run_shares(pool, workers, &step, Task::Evaluate, outputs, width);
         Ok(())
     }
@@ -296,7 +287,7 @@ impl Engine {
         }
         self.prepare(parameters);
         let Engine { network, plan, pool, workers, prepared, .. } = self;
-        let step = Step { network, plan, parameters, prepared, examples, views: 1, loss, hooks: None, seed };
+        let step = Step::new(network, plan, parameters, prepared, examples, loss, seed);
         run_shares(pool, workers, &step, Task::InputGradients, gradients, width);
         Ok(())
     }
@@ -390,7 +381,7 @@ impl Engine {
         self.lay_out(task, examples);
         self.prepare(parameters);
         let records = examples.len() / views;
-        let groups = match self.quanta {
+        let mut groups = match self.quanta {
             Some(_) => {
                 // Written out, every record has a vector of its own.
                 let together = task.purpose(views) == Purpose::PerExample;
@@ -399,27 +390,28 @@ impl Engine {
             }
             None => Groups::one(records),
         };
-        let ordered = Ordered { examples, groups: &groups };
+        let shares = groups.deal(self.workers.len());
+        let examples = &Ordered { examples, groups: &groups };
+        let Engine { network, plan, pool, workers, prepared, quanta, totals, .. } = self;
+        self.has_totals = groups.several();
+        let grid = quanta.as_ref().filter(|_| self.has_totals);
+        let totals = grid.map(|quanta| Totals::new(quanta, network.parameter_len(), totals));
+        let step = Step {
+            views,
+            hooks,
+            totals,
+            ..Step::new(network, plan, parameters, prepared, examples, loss, seed)
+        };
+        pool.install(|| {
+            workers
+                .par_iter_mut()
+                .zip(&shares)
+                .for_each(|(worker, share)| worker.run(&step, task, share, None));
+        });
         let mut outcome = Outcome::default();
-        self.totals.clear();
-        for (number, group) in groups.ranges.iter().enumerate() {
-            if number > 0 {
-                self.add_to_totals();
-            }
-            let Engine { network, plan, pool, workers, prepared, .. } = self;
-            let examples = &ordered;
-            let step = Step { network, plan, parameters, prepared, examples, views, loss, hooks, seed };
-            let threads = workers.len();
-            pool.install(|| {
-                workers.par_iter_mut().enumerate().for_each(|(index, worker)| {
-                    let own = share(group.len(), threads, index);
-                    worker.run(&step, task, group.start + own.start..group.start + own.end, None);
-                });
-            });
-            for worker in &mut self.workers {
-                outcome.loss += worker.loss;
-                outcome.excluded.append(&mut worker.excluded);
-            }
+        for worker in &mut self.workers {
+            outcome.loss += worker.loss;
+            outcome.excluded.append(&mut worker.excluded);
         }
         for excluded in &mut outcome.excluded {
             excluded.example = groups.position(excluded.example);
@@ -479,13 +471,11 @@ fn run_shares(
         rest = behind;
     }
     pool.install(|| {
-        shares.into_par_iter().for_each(|(worker, range, own)| worker.run(step, task, range, Some(own)));
+        let run = |(worker, range, own): (&mut Worker, _, _)| {
+            worker.run(step, task, &Share::whole(range), Some(own))
+        };
+        shares.into_par_iter().for_each(run);
     });
-}
-
-/// The examples or records of one thread.
-fn share(count: usize, threads: usize, index: usize) -> std::ops::Range<usize> {
-    count * index / threads..count * (index + 1) / threads
 }
 
 /// Examples a thread handles at once: as many as stay close in memory, but enough that reading the weights again for

@@ -133,6 +133,11 @@ impl<'a> Factors<'a> {
         Factors { values: Some(&values[examples.start..]), batch, first: 0, last: examples.len() }
     }
 
+    /// The same for some of the examples that take part.
+    pub fn only(&self, examples: Range<usize>) -> Factors<'a> {
+        Factors { first: examples.start, last: examples.end, ..*self }
+    }
+
     /// The examples that take part.
     pub fn examples(&self) -> Range<usize> {
         self.first..self.last

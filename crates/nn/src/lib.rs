@@ -32,6 +32,7 @@ pub mod rounding;
 pub mod running_statistics;
 pub mod shape;
 mod split_mix;
+mod totals;
 pub mod weights;
 mod worker;
 mod workspace;

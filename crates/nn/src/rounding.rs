@@ -31,6 +31,17 @@ pub(crate) const fn of_terms(positions: usize, block: usize) -> usize {
     2 + block + SMALL_GROUP * positions.div_ceil(block)
 }
 
+/// Lengths of blocks to choose from: with whole blocks in every multiple of 192 terms.
+const BLOCKS: [usize; 6] = [16, 32, 48, 64, 96, 192];
+
+/// The length of block with the fewest roundings of terms over so many positions.
+pub(crate) fn best_block(positions: usize) -> usize {
+    BLOCKS
+        .into_iter()
+        .min_by_key(|block| of_terms(positions, *block))
+        .expect("there are blocks to choose from")
+}
+
 /// The squared norm to tell of a record whose terms are summed together with those of others, and are off by at most `rounding` times
 /// 2⁻²⁴ times its factor.
 ///
@@ -52,6 +63,15 @@ mod tests {
         let off = |records: usize, roundings: usize| (records + 1) * roundings;
         assert!(off(SMALL_GROUP, SMALL_GROUP_ROUNDINGS) <= off(GROUP, ROUNDINGS));
         assert!(off(SMALL_GROUP, SMALL_GROUP_ROUNDINGS + 1) > off(GROUP, ROUNDINGS));
+    }
+
+    #[test]
+    fn blocks_are_chosen_for_few_roundings() {
+        let chosen = [1, 16, 28, 64, 100, 400, 10_000].map(|positions| (best_block(positions), positions));
+        let roundings = chosen.map(|(block, positions)| of_terms(positions, block));
+        assert_eq!(chosen.map(|(block, _)| block), [16, 16, 32, 32, 64, 96, 192]);
+        assert_eq!(roundings, [50, 50, 66, 98, 130, 258, 1890]);
+        assert!(BLOCKS.iter().all(|block| 192 % block == 0));
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! One thread's share of a step: its micro-batches, their losses, and what becomes of their gradients.
 
 mod limited;
+mod micro_batches;
 mod records;
 
 use crate::buffer::{Buffer, buffer};
 use crate::ends;
+use crate::groups::Share;
 use crate::layer::{Factors, Pass, Purpose};
 use crate::network::{Network, Node};
 use crate::plan::Plan;
 use crate::rounding::LEAST_FACTOR;
 use crate::split_mix::SplitMix;
 use crate::workspace::{Step, Workspace};
+pub(crate) use micro_batches::Piece;
+use micro_batches::{micro_batches, pieces, records_of};
 use std::ops::Range;
 
 /// Decides the factors of one record's tensors from their squared gradient norms.
@@ -125,21 +129,17 @@ impl Worker {
         }
     }
 
-    /// Runs a range of the records of the logical batch; `found` receives the network's outputs, or the gradients at its
+    /// Runs a share of the records of the logical batch; `found` receives the network's outputs, or the gradients at its
     /// inputs if these are the task.
-    pub fn run(&mut self, step: &Step, task: Task, range: Range<usize>, mut found: Option<&mut [f32]>) {
+    pub fn run(&mut self, step: &Step, task: Task, share: &Share, mut found: Option<&mut [f32]>) {
         self.gradient.fill(0.0);
         self.loss = 0.0;
         self.excluded.clear();
-        let parts = range.len().div_ceil(self.capacity / step.views).max(1);
         // Taken out while a pass borrows them.
         let (mut keys, mut tokens) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.tokens));
-        for part in 0..parts {
-            let begin = range.start + range.len() * part / parts;
-            let end = range.start + range.len() * (part + 1) / parts;
-            if begin == end {
-                continue;
-            }
+        let packed = self.purpose == Purpose::PerExample;
+        for micro_batch in micro_batches(&pieces(share, self.capacity / step.views, packed)) {
+            let Range { start: begin, end } = records_of(micro_batch);
             keys.clear();
             keys.extend((begin * step.views..end * step.views).map(|example| key(step, example)));
             self.read(step, begin * step.views..end * step.views, &mut tokens);
@@ -151,14 +151,14 @@ impl Worker {
                 keys: &keys,
                 tokens: &tokens,
             };
-            self.micro_batch(step, task, &pass);
+            self.micro_batch(step, task, &pass, micro_batch);
             if let Some(found) = &mut found {
                 let (buffers, place) = match task {
                     Task::InputGradients => (&self.space.gradients, 0),
                     _ => (&self.space.values, step.plan.output),
                 };
                 let width = step.plan.buffers[place];
-                found[(begin - range.start) * width..(end - range.start) * width]
+                found[(begin - share.records.start) * width..(end - share.records.start) * width]
                     .copy_from_slice(&buffers[place][..pass.batch * width]);
             }
         }
@@ -176,7 +176,7 @@ impl Worker {
         }
     }
 
-    fn micro_batch(&mut self, step: &Step, task: Task, pass: &Pass) {
+    fn micro_batch(&mut self, step: &Step, task: Task, pass: &Pass, pieces: &[Piece]) {
         self.excluded_here.fill(false);
         if self.purpose != Purpose::Evaluate && step.network.mixing_layer().is_some() {
             self.exclude_inputs(step, pass);
@@ -196,7 +196,7 @@ impl Worker {
             if let (Purpose::PerExample, Task::Weighted(weigh)) = (self.purpose, task) {
                 self.space.norms(step, pass, &mut self.norms);
                 if self.exclude_norms(step, pass, 0..pass.batch)
-                    || !self.blocks(step, pass, weigh, &mut added)
+                    || !self.blocks(step, pass, pieces, weigh, &mut added)
                 {
                     continue;
                 }
@@ -211,14 +211,15 @@ impl Worker {
             }
             Task::Weighted(weigh) if step.views > 1 => self.weigh_records(step, pass, weigh),
             Task::Weighted(_) => {
-                let factors = |node: &Node| {
-                    let range = node.tensors.start * pass.batch..node.tensors.end * pass.batch;
-                    Some(Factors::weighted(&self.factors[range], pass.batch))
-                };
-                self.space.accumulate(step, pass, factors, &mut self.gradient);
+                self.space.accumulate_pieces(step, pass, pieces, &self.factors, &mut self.gradient);
             }
             Task::Limited(limits) => self.limit_records(step, pass, limits),
             Task::Visit(visit) => self.visit_records(step, pass, visit),
+        }
+        if let (Purpose::Plain, Some(totals), [Piece { is_last: true, .. }]) =
+            (self.purpose, step.totals, pieces)
+        {
+            totals.take(0..self.gradient.len(), &mut self.gradient);
         }
         // Last, since a record may be left out as late as by its gradient.
         let counted = (0..pass.batch).filter(|&example| !self.excluded_here[example]);
@@ -268,15 +269,24 @@ impl Worker {
     /// Weighs the examples from `added` on block by block, and adds their gradients in the layers that sum in blocks.
     ///
     /// Stops before a block of which examples had to be left out just now, and returns whether there was none.
-    fn blocks(&mut self, step: &Step, pass: &Pass, weigh: &Weigh, added: &mut usize) -> bool {
-        for examples in self.space.blocks.from(*added, pass.batch) {
-            self.space.block_norms(step, pass, examples.clone(), &mut self.norms);
-            if self.exclude_norms(step, pass, examples.clone()) {
-                return false;
+    fn blocks(
+        &mut self,
+        step: &Step,
+        pass: &Pass,
+        pieces: &[Piece],
+        weigh: &Weigh,
+        added: &mut usize,
+    ) -> bool {
+        for piece in pieces {
+            for examples in self.space.blocks.of(piece.records.start.max(*added)..piece.records.end) {
+                self.space.block_norms(step, pass, examples.clone(), &mut self.norms);
+                if self.exclude_norms(step, pass, examples.clone()) {
+                    return false;
+                }
+                self.weigh(step, pass, examples.clone(), weigh);
+                *added = examples.end;
+                self.space.accumulate_block(step, pass, (piece, examples), &self.factors, &mut self.gradient);
             }
-            self.weigh(step, pass, examples.clone(), weigh);
-            *added = examples.end;
-            self.space.accumulate_block(step, pass, examples, &self.factors, &mut self.gradient);
         }
         true
     }

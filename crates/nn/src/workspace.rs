@@ -6,11 +6,15 @@ use crate::buffer::{Buffer, buffer};
 use crate::examples::Examples;
 use crate::hooks::{Hooks, Place};
 use crate::kernel::elementwise::add;
-use crate::layer::{Around, Backward, Factors, Forward, Gradients, Memory, Pass, Purpose, Values, Weights};
+use crate::layer::{
+    Around, Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Purpose, Values, Weights,
+};
 use crate::loss::Loss;
 use crate::network::{Network, Node, Operation};
 use crate::plan::{Gradient, NodePlan, Plan};
 use crate::shape::Shape;
+use crate::totals::Totals;
+use crate::worker::Piece;
 use blocks::{Blocks, in_blocks};
 use std::ops::Range;
 
@@ -26,6 +30,33 @@ pub(crate) struct Step<'a> {
     pub loss: Loss,
     pub hooks: Option<&'a dyn Hooks>,
     pub seed: u64,
+    /// Where the sums of groups go, if there are several.
+    pub totals: Option<Totals<'a>>,
+}
+
+impl<'a> Step<'a> {
+    /// A step over examples that are records of their own, without hooks, and with one sum.
+    pub fn new(
+        network: &'a Network,
+        plan: &'a Plan,
+        parameters: &'a [f32],
+        prepared: &'a [f32],
+        examples: &'a dyn Examples,
+        loss: Loss,
+        seed: u64,
+    ) -> Step<'a> {
+        let (views, hooks, totals) = (1, None, None);
+        Step { network, plan, parameters, prepared, examples, views, loss, hooks, seed, totals }
+    }
+}
+
+impl Step<'_> {
+    /// Hands on the sum of a node behind the last piece of a part of a group, if there are several groups.
+    fn hand_on(&self, piece: &Piece, node: &Node, gradient: &mut [f32]) {
+        if let (Some(totals), true) = (self.totals, piece.is_last) {
+            totals.take(node.parameters.clone(), gradient);
+        }
+    }
 }
 
 /// Values, gradients and tapes of one micro-batch.
@@ -271,18 +302,51 @@ impl Workspace {
         factors: impl Fn(&Node) -> Option<Factors<'f>>,
         gradient: &mut [f32],
     ) {
-        for (index, (node, plan)) in step.network.nodes().iter().zip(&step.plan.nodes).enumerate() {
-            let (Some(_), Operation::Layer(layer)) = (plan, &node.operation) else {
-                continue;
-            };
-            if node.tensors.is_empty() || in_blocks(layer.as_ref(), pass) {
-                continue;
-            }
+        for (index, node, layer) in layers_at_once(step, pass) {
             let Some(factors) = factors(node) else { continue };
             let gradient = &mut gradient[node.parameters.clone()];
             layer.accumulate(self.gradients(step, pass, index, 0..pass.batch), factors, gradient);
         }
     }
+
+    /// Adds the gradients of all examples, times their factors `[tensor * batch + example]`, but for those of layers that sum in blocks;
+    /// hands on the sums of parts of groups that are complete.
+    pub fn accumulate_pieces(
+        &mut self,
+        step: &Step,
+        pass: &Pass,
+        pieces: &[Piece],
+        factors: &[f32],
+        gradient: &mut [f32],
+    ) {
+        for (index, node, layer) in layers_at_once(step, pass) {
+            let own = &factors[node.tensors.start * pass.batch..node.tensors.end * pass.batch];
+            let factors = Factors::weighted(own, pass.batch);
+            let gradient = &mut gradient[node.parameters.clone()];
+            for piece in pieces {
+                let call = self.gradients(step, pass, index, 0..pass.batch);
+                layer.accumulate(call, factors.only(piece.records.clone()), gradient);
+                step.hand_on(piece, node, gradient);
+            }
+        }
+    }
+}
+
+/// The layers with tensors that sum a whole micro-batch, with their places in the network.
+fn layers_at_once<'a>(
+    step: &Step<'a>,
+    pass: &'a Pass,
+) -> impl Iterator<Item = (usize, &'a Node, &'a dyn Layer)> {
+    layers(step).filter(move |(_, node, layer)| !node.tensors.is_empty() && !in_blocks(*layer, pass))
+}
+
+/// The layers in use, with their places in the network.
+fn layers<'a>(step: &Step<'a>) -> impl Iterator<Item = (usize, &'a Node, &'a dyn Layer)> {
+    let nodes = step.network.nodes().iter().zip(&step.plan.nodes).enumerate();
+    nodes.filter_map(|(index, (node, plan))| match (&node.operation, plan) {
+        (Operation::Layer(layer), Some(_)) => Some((index, node, layer.as_ref())),
+        _ => None,
+    })
 }
 
 /// What a buffer holds of some examples.

@@ -11,8 +11,8 @@ use muffle_nn::rounding;
 const COARSEST: f64 = 1.0 / 262_144.0;
 /// The most that rounding to the grid adds to the bound, as a part of it.
 pub(super) const SHARE: f64 = 1.0 / 256.0;
-/// Quanta by which rounding moves a number: half of one before a record comes, and as much after it for each of at most two groups
-/// that its group becomes.
+/// More quanta than rounding moves a number by: half of one before a record comes, and as much after it; and for sums of gradients half of
+/// 1/256 for every part of the record's group before, and of the at most two groups that it becomes after: 192 parts.
 const ROUNDINGS: f64 = 1.5;
 /// Half the distance from one to the next number in single precision.
 const SINGLE: f64 = 1.0 / 16_777_216.0;

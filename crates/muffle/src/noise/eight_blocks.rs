@@ -26,14 +26,13 @@ pub(super) fn initial(key: &[u8; 32], nonce: [u8; 8]) -> [u32; 16] {
 /// "expand 32-byte k"
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// Writes blocks `first`, `first + 1`, ... of the stream that begins with these words.
+/// Writes the blocks at these places of the stream that begins with these words.
 #[target_feature(enable = "avx2")]
-pub(super) fn write(initial: &[u32; 16], first: u64, blocks: &mut [[u8; 64]; BLOCKS]) {
+pub(super) fn write(initial: &[u32; 16], counters: [u64; BLOCKS], blocks: &mut [[u8; 64]; BLOCKS]) {
     let mut words = [_mm256_setzero_si256(); 16];
     for (word, initial) in words.iter_mut().zip(initial) {
         *word = _mm256_set1_epi32(*initial as i32);
     }
-    let counters: [u64; BLOCKS] = std::array::from_fn(|block| first.wrapping_add(block as u64));
     words[12] = lanes(counters.map(|counter| counter as u32));
     words[13] = lanes(counters.map(|counter| (counter >> 32) as u32));
     let start = words;

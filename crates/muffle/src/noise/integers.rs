@@ -10,13 +10,17 @@ const CHUNK: usize = 32;
 /// Blocks of the stream in a chunk.
 const BLOCKS: usize = 2;
 /// Chunks worked on at a time: enough to keep the cipher's vector units busy, little enough to stay in the first cache.
-const CHUNKS_AT_A_TIME: usize = 8;
+const CHUNKS_AT_A_TIME: usize = 16;
 /// Integers worked on at a time.
 const AT_A_TIME: usize = CHUNKS_AT_A_TIME * CHUNK;
 /// Where the further digits of a chunk lie in the stream: 128 words, read only where the first 32 bits do not decide.
 const FURTHER: u64 = 1 << 63;
 /// Blocks of further digits of a chunk.
 const FURTHER_BLOCKS: u64 = 8;
+/// Words of a block.
+const WORDS: usize = 16;
+/// Blocks of further digits that are made together.
+const AT_ONCE: usize = 8;
 /// Words of further digits of one uniform number.
 const DIGITS: usize = 4;
 /// Relative error of logarithm, root and circle in double precision, with what surrounds them.
@@ -112,46 +116,104 @@ impl IntegerNoise {
         let mut blocks = [[0; 64]; CHUNKS_AT_A_TIME * BLOCKS];
         let blocks = &mut blocks[..chunks * BLOCKS];
         keystream.read(first * BLOCKS as u64, blocks);
-        dispatch(self.kind, blocks, noise);
-        for (chunk, (noise, blocks)) in noise.chunks_exact_mut(CHUNK).zip(blocks.as_chunks().0).enumerate() {
-            // Without a branch for each, so that it is one sweep.
-            if noise.iter().fold(false, |any, value| any | value.is_nan()) {
-                self.decide(keystream, first + chunk as u64, blocks, noise);
+        let mut open = [false; CHUNKS_AT_A_TIME];
+        dispatch(self.kind, blocks, noise, &mut open[..chunks]);
+        // As many at a time as the cipher makes blocks at once.
+        let (mut draws, mut count) = ([Draw::default(); AT_ONCE], 0);
+        for chunk in (0..chunks).filter(|chunk| open[*chunk]) {
+            for lane in 0..self.kind.lanes() {
+                if count == AT_ONCE {
+                    self.decide(keystream, first, blocks, &draws, noise);
+                    count = 0;
+                }
+                if self.kind.is_open(&noise[chunk * CHUNK..], lane) {
+                    draws[count] = Draw { chunk, lane };
+                    count += 1;
+                }
             }
+        }
+        self.decide(keystream, first, blocks, &draws[..count], noise);
+    }
+
+    /// Decides numbers that 32 digits do not.
+    fn decide(
+        &self,
+        keystream: &mut Keystream,
+        first: u64,
+        blocks: &[[u8; 64]],
+        draws: &[Draw],
+        noise: &mut [f64],
+    ) {
+        if draws.is_empty() {
+            return;
+        }
+        let words = self.kind.further_words();
+        let mut further = [[0; 64]; AT_ONCE];
+        let further = &mut further[..draws.len()];
+        let mut places = [0; AT_ONCE];
+        for (place, draw) in places.iter_mut().zip(draws) {
+            *place =
+                FURTHER + (first + draw.chunk as u64) * FURTHER_BLOCKS + (draw.lane * words / WORDS) as u64;
+        }
+        keystream.read_each(&places[..draws.len()], further);
+        for (draw, further) in draws.iter().zip(further) {
+            let own = &blocks[draw.chunk * BLOCKS..][..BLOCKS];
+            let behind = &further.as_chunks::<4>().0[draw.lane * words % WORDS..];
+            let digits = |first: u32, number: usize| {
+                let mut digits = [first; 1 + DIGITS];
+                let words = digits[1..].iter_mut().zip(&behind[number * DIGITS..]);
+                words.for_each(|(digit, word)| *digit = u32::from_le_bytes(*word));
+                digits
+            };
+            let noise = &mut noise[draw.chunk * CHUNK..][..CHUNK];
+            match self.kind {
+                Kind::Gaussian(deviation) => {
+                    let (radius, angle) = (word(own, draw.lane), word(own, CHUNK / 2 + draw.lane));
+                    (noise[draw.lane], noise[CHUNK / 2 + draw.lane]) =
+                        gaussian(digits(radius, 0), digits(angle, 1), deviation);
+                }
+                Kind::Laplace(scale) => {
+                    noise[draw.lane] = laplace(digits(word(own, draw.lane), 0), scale);
+                }
+            }
+        }
+    }
+}
+
+/// A draw of one number, or of two normals.
+#[derive(Clone, Copy, Default)]
+struct Draw {
+    chunk: usize,
+    /// Its place among those of the chunk.
+    lane: usize,
+}
+
+impl Kind {
+    /// Draws of a chunk.
+    fn lanes(self) -> usize {
+        match self {
+            Kind::Gaussian(_) => CHUNK / 2,
+            Kind::Laplace(_) => CHUNK,
         }
     }
 
-    /// Decides the numbers of a chunk that 32 digits do not.
-    #[cold]
-    fn decide(&self, keystream: &mut Keystream, chunk: u64, blocks: &[[u8; 64]; BLOCKS], noise: &mut [f64]) {
-        let mut further = [[0; 64]; FURTHER_BLOCKS as usize];
-        keystream.read(FURTHER + chunk * FURTHER_BLOCKS, &mut further);
-        let word = |blocks: &[[u8; 64]], place: usize| {
-            u32::from_le_bytes(blocks.as_flattened().as_chunks().0[place])
-        };
-        let digits = |first: u32, place: usize| {
-            let mut digits = [first; 1 + DIGITS];
-            (0..DIGITS).for_each(|digit| digits[1 + digit] = word(&further, place * DIGITS + digit));
-            digits
-        };
-        match self.kind {
-            Kind::Gaussian(deviation) => {
-                let (cosines, sines) = noise.split_at_mut(CHUNK / 2);
-                for (lane, (cosine, sine)) in cosines.iter_mut().zip(sines).enumerate() {
-                    if cosine.is_nan() || sine.is_nan() {
-                        let radius = digits(word(blocks, lane), 2 * lane);
-                        let angle = digits(word(blocks, CHUNK / 2 + lane), 2 * lane + 1);
-                        (*cosine, *sine) = gaussian(radius, angle, deviation);
-                    }
-                }
-            }
-            Kind::Laplace(scale) => {
-                for (lane, value) in noise.iter_mut().enumerate().filter(|(_, value)| value.is_nan()) {
-                    *value = laplace(digits(word(blocks, lane), lane), scale);
-                }
-            }
+    /// Words of further digits of a draw.
+    fn further_words(self) -> usize {
+        FURTHER_BLOCKS as usize * WORDS / self.lanes()
+    }
+
+    /// Whether the first digits of a draw in the chunk that begins here leave something open.
+    fn is_open(self, noise: &[f64], lane: usize) -> bool {
+        match self {
+            Kind::Gaussian(_) => noise[lane].is_nan() || noise[CHUNK / 2 + lane].is_nan(),
+            Kind::Laplace(_) => noise[lane].is_nan(),
         }
     }
+}
+
+/// A word of some blocks.
+fn word(blocks: &[[u8; 64]], place: usize) -> u32 {
+    u32::from_le_bytes(blocks.as_flattened().as_chunks().0[place])
 }
 
 fn checked(scale: f64) -> f64 {
@@ -225,50 +287,49 @@ fn wide_negative_logarithm(digits: [u32; 1 + DIGITS]) -> Wide {
     -Wide::fraction(&digits).logarithm()
 }
 
-/// The numbers that 32 digits decide, and NaN in the place of the others.
-fn dispatch(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64]) {
+/// The numbers that 32 digits decide, and NaN in the place of the others; whether there are such in each chunk.
+fn dispatch(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64], open: &mut [bool]) {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
             // SAFETY: the processor has the instructions that the function was compiled for.
-            return unsafe { quick_avx512(kind, blocks, noise) };
+            return unsafe { quick_avx512(kind, blocks, noise, open) };
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has the instructions that the function was compiled for.
-            return unsafe { quick_avx2(kind, blocks, noise) };
+            return unsafe { quick_avx2(kind, blocks, noise, open) };
         }
     }
-    quick_portable(kind, blocks, noise);
+    quick_portable(kind, blocks, noise, open);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq")]
-fn quick_avx512(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64]) {
-    quick_portable(kind, blocks, noise);
+fn quick_avx512(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64], open: &mut [bool]) {
+    quick_portable(kind, blocks, noise, open);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn quick_avx2(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64]) {
-    quick_portable(kind, blocks, noise);
+fn quick_avx2(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64], open: &mut [bool]) {
+    quick_portable(kind, blocks, noise, open);
 }
 
 #[inline(always)]
-fn quick_portable(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64]) {
-    let chunks = blocks.as_chunks::<BLOCKS>().0.iter().zip(noise.as_chunks_mut::<CHUNK>().0);
+fn quick_portable(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64], open: &mut [bool]) {
+    let (blocks, noise) = (blocks.as_chunks::<BLOCKS>().0, noise.as_chunks_mut::<CHUNK>().0);
     let word = |block: &[u8; 64], lane: usize| u32::from_le_bytes(block.as_chunks::<4>().0[lane]);
-    match kind {
-        Kind::Gaussian(deviation) => {
-            for ([radius, angle], noise) in chunks {
+    for ((blocks, noise), open) in blocks.iter().zip(noise).zip(open) {
+        match kind {
+            Kind::Gaussian(deviation) => {
+                let [radius, angle] = blocks;
                 let (cosines, sines) = noise.split_at_mut(CHUNK / 2);
                 for lane in 0..CHUNK / 2 {
                     (cosines[lane], sines[lane]) =
                         quick::gaussian(word(radius, lane), word(angle, lane), deviation);
                 }
             }
-        }
-        Kind::Laplace(scale) => {
-            for (blocks, noise) in chunks {
+            Kind::Laplace(scale) => {
                 for (block, noise) in blocks.iter().zip(noise.chunks_exact_mut(CHUNK / 2)) {
                     for (lane, noise) in noise.iter_mut().enumerate() {
                         *noise = quick::laplace(word(block, lane), scale);
@@ -276,6 +337,8 @@ fn quick_portable(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64]) {
                 }
             }
         }
+        // Without a branch for each, so that it is one sweep.
+        *open = noise.iter().fold(false, |any, value| any | value.is_nan());
     }
 }
 
@@ -351,9 +414,14 @@ mod tests {
         Keystream::new(&[3; 32], Stream::new(Purpose::GradientNoise, 1)).read(0, &mut blocks);
         for kind in [Kind::Gaussian(1e5), Kind::Laplace(1e5)] {
             let (mut dispatched, mut portable) = ([0.0; 32 * 500], [0.0; 32 * 500]);
-            dispatch(kind, &blocks, &mut dispatched);
-            quick_portable(kind, &blocks, &mut portable);
+            let (mut open, mut open_portable) = ([false; 500], [false; 500]);
+            dispatch(kind, &blocks, &mut dispatched, &mut open);
+            quick_portable(kind, &blocks, &mut portable, &mut open_portable);
             assert_eq!(dispatched.map(f64::to_bits), portable.map(f64::to_bits));
+            assert_eq!(open, open_portable);
+            for (chunk, open) in dispatched.chunks_exact(CHUNK).zip(open) {
+                assert_eq!(open, chunk.iter().any(|value| value.is_nan()));
+            }
         }
     }
 

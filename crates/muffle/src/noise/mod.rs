@@ -27,6 +27,8 @@ mod gaussian;
 mod integers;
 mod key;
 mod quick;
+#[cfg(target_arch = "x86_64")]
+mod sixteen_blocks;
 mod stream;
 mod uniform;
 mod wide;

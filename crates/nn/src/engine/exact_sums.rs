@@ -1,7 +1,8 @@
 //! Sums over groups of records, rounded to a grid and added up exactly.
 
-use super::{CHUNK, Engine};
-use crate::quanta::{PIECE, Quanta, add_rounded, add_widened, narrow};
+use super::Engine;
+use crate::quanta::{PIECE, Quanta, add_widened, coarsen, narrow, round, widen};
+use crate::totals::{CHUNK, Here};
 use rayon::prelude::*;
 
 /// Turns whole numbers of quanta into values: takes the first coordinate, the quanta, and the numbers.
@@ -25,61 +26,30 @@ impl Engine {
     /// If no grid was asked for.
     pub fn settle(&mut self, work: &Settle) {
         let quanta = self.quanta.take().expect("a grid was asked for");
-        let (earlier, (first, others)) =
-            (&self.totals, self.workers.split_first_mut().expect("at least one thread"));
+        let (first, others) = self.workers.split_first_mut().expect("at least one thread");
+        let totals = if self.has_totals { &self.totals[..] } else { &[] };
         self.pool.install(|| {
             first.gradient.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
-                let (mut quanta_here, mut totals) = ([0.0; PIECE], [0.0; PIECE]);
+                let totals = totals.get(index).map(|chunk| chunk.lock().expect("nobody fails while adding"));
+                let (mut sums, mut here) = ([0.0; PIECE], Here::new());
                 for (piece, values) in chunk.chunks_mut(PIECE).enumerate() {
                     let begin = index * CHUNK + piece * PIECE;
-                    let place = begin..begin + values.len();
-                    let (own_quanta, totals) =
-                        (&mut quanta_here[..values.len()], &mut totals[..values.len()]);
-                    match earlier.get(place.clone()) {
-                        Some(earlier) => totals.copy_from_slice(earlier),
-                        None => totals.fill(0.0),
+                    here.go_to(&quanta, begin, values.len());
+                    let sums = &mut sums[..values.len()];
+                    if let Some(totals) = &totals {
+                        coarsen(sums, &totals[piece * PIECE..][..values.len()]);
+                    } else {
+                        widen(sums, values);
+                        for other in others.iter() {
+                            add_widened(sums, &other.gradient[begin..begin + values.len()]);
+                        }
+                        round(sums, here.inverses());
                     }
-                    quanta.write(begin, own_quanta);
-                    let others = others.iter().map(|other| &other.gradient[place.clone()]);
-                    add_sums([&*values].into_iter().chain(others), own_quanta, totals);
-                    work(begin, own_quanta, totals);
-                    narrow(values, totals);
+                    work(begin, here.quanta(), sums);
+                    narrow(values, sums);
                 }
             });
         });
-        self.totals.clear();
         self.apart = false;
     }
-
-    /// Adds the sums of a group to those of the groups before it.
-    pub(super) fn add_to_totals(&mut self) {
-        let quanta = self.quanta.take().expect("groups are added up on a grid");
-        let len = self.network.parameter_len();
-        let mut totals = std::mem::take(&mut self.totals);
-        totals.resize(len, 0.0);
-        let workers = &self.workers;
-        self.pool.install(|| {
-            totals.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
-                let mut quanta_here = [0.0; PIECE];
-                for (piece, totals) in chunk.chunks_mut(PIECE).enumerate() {
-                    let begin = index * CHUNK + piece * PIECE;
-                    let own_quanta = &mut quanta_here[..totals.len()];
-                    quanta.write(begin, own_quanta);
-                    let place = begin..begin + totals.len();
-                    let sums = workers.iter().map(|worker| &worker.gradient[place.clone()]);
-                    add_sums(sums, own_quanta, totals);
-                }
-            });
-        });
-        (self.totals, self.quanta) = (totals, Some(quanta));
-    }
-}
-
-/// Adds the sum over all threads to totals, rounded to whole quanta.
-fn add_sums<'a>(sums: impl Iterator<Item = &'a [f32]>, quanta: &[f64], totals: &mut [f64]) {
-    let (mut inverses, mut sum) = ([0.0; PIECE], [0.0; PIECE]);
-    let (inverses, sum) = (&mut inverses[..quanta.len()], &mut sum[..quanta.len()]);
-    inverses.iter_mut().zip(quanta).for_each(|(inverse, quantum)| *inverse = 1.0 / quantum);
-    sums.for_each(|part| add_widened(sum, part));
-    add_rounded(totals, sum, inverses);
 }

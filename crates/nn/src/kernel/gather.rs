@@ -53,8 +53,12 @@ pub enum Start<'a> {
     Row(&'a [f32]),
     /// What the output holds, term by term.
     Output,
-    /// What the output holds, after the sum of every [`REDUCTION_BLOCK`] of terms: with fewer roundings of what it holds.
-    Added,
+    /// What the output holds, to which the sum of every so many terms is added, with fewer roundings. For several blocks in a
+    /// [`REDUCTION_BLOCK`], and one in no more than that, `block` divides it.
+    Added {
+        /// Terms in a sum.
+        block: usize,
+    },
 }
 
 /// Values a matrix of `rows` by `columns` takes in panels: columns are padded to whole panels.
@@ -151,7 +155,7 @@ pub fn product(
             let first = index * COLUMNS;
             let width = COLUMNS.min(columns - first);
             let start = match start {
-                Start::Added => Start::Added,
+                Start::Added { block } => Start::Added { block },
                 _ if begin > 0 => Start::Output,
                 Start::Row(row) => Start::Row(&row[first..first + width]),
                 other => other,
@@ -238,7 +242,7 @@ mod tests {
             0 => Start::Zero,
             1 => Start::Row(&case.bias),
             2 => Start::Output,
-            _ => Start::Added,
+            _ => Start::Added { block: 48 },
         };
         product(
             &case.image,

@@ -7,9 +7,18 @@ use std::ops::Range;
 /// Columns of a panel: one AVX-512 register, two AVX2 registers, four NEON registers.
 pub const COLUMNS: usize = 16;
 
+/// What a tile reads.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    image: &'a [f32],
+    reductions: &'a [u32],
+    panel: &'a [[f32; COLUMNS]],
+    /// Terms that are summed before they are added; they are added one by one if absent.
+    block: Option<usize>,
+}
+
 /// A tile of `ROWS` rows: reads `image[row + reduction]`, multiplies by the panel, adds to `sums`.
-type Tile<const ROWS: usize> =
-    unsafe fn(&[f32], &[u32; ROWS], &[u32], &[[f32; COLUMNS]], &mut [[f32; COLUMNS]; ROWS]);
+type Tile<const ROWS: usize> = unsafe fn(Terms, &[u32; ROWS], &mut [[f32; COLUMNS]; ROWS]);
 
 /// Runs whole tiles of one of the listed sizes.
 macro_rules! run_tiles {
@@ -35,7 +44,12 @@ pub(super) fn panel(
     columns: Range<usize>,
 ) {
     assert_eq!(reductions.len(), panel.len());
-    let mut run = Run { image, reductions, panel, start, output, columns };
+    let block = match start {
+        Start::Added { block } => Some(block),
+        _ => None,
+    };
+    let terms = Terms { image, reductions, panel, block };
+    let mut run = Run { terms, start, output, columns };
     match machine() {
         #[cfg(target_arch = "x86_64")]
         Machine::Avx512 => run.even_tiles::<12>(rows, output_rows, |run, size, rows, output_rows| {
@@ -52,9 +66,7 @@ pub(super) fn panel(
 }
 
 struct Run<'a> {
-    image: &'a [f32],
-    reductions: &'a [u32],
-    panel: &'a [[f32; COLUMNS]],
+    terms: Terms<'a>,
     start: Start<'a>,
     output: &'a mut [f32],
     columns: Range<usize>,
@@ -90,9 +102,9 @@ impl Run<'_> {
             let mut sums = [[0.0; COLUMNS]; ROWS];
             let width = self.columns.len();
             match self.start {
-                Start::Zero | Start::Added => {}
+                Start::Zero => {}
                 Start::Row(row) => sums.iter_mut().for_each(|sum| load(sum, row)),
-                Start::Output => {
+                Start::Output | Start::Added { .. } => {
                     for (sum, &target) in sums.iter_mut().zip(targets) {
                         let begin = target as usize + self.columns.start;
                         load(sum, &self.output[begin..begin + width]);
@@ -101,14 +113,11 @@ impl Run<'_> {
             }
             // SAFETY: `panel` picked this tile for instructions it found on this machine, and its caller has
             // checked every `row + reduction` against the image.
-            unsafe { tile(self.image, block, self.reductions, self.panel, &mut sums) };
+            unsafe { tile(self.terms, block, &mut sums) };
             for (sum, &target) in sums.iter().zip(targets) {
                 let begin = target as usize + self.columns.start;
                 let output = &mut self.output[begin..begin + width];
                 match output.as_mut_array::<COLUMNS>() {
-                    _ if matches!(self.start, Start::Added) => {
-                        output.iter_mut().zip(sum).for_each(|(output, sum)| *output += sum);
-                    }
                     Some(output) => *output = *sum,
                     None => output.copy_from_slice(&sum[..width]),
                 }
@@ -125,90 +134,110 @@ fn load(sum: &mut [f32; COLUMNS], values: &[f32]) {
     }
 }
 
-/// # Safety
-/// Safe for any arguments whose `row + reduction` stay inside `image`; others panic.
-unsafe fn tile_portable<const ROWS: usize>(
-    image: &[f32],
-    rows: &[u32; ROWS],
-    reductions: &[u32],
-    panel: &[[f32; COLUMNS]],
+/// Adds the terms to `sums` by way of `sum`, which takes a stretch of them: all at once, or block by block, each from zero on.
+#[inline(always)]
+fn in_blocks<const ROWS: usize>(
+    terms: Terms,
     sums: &mut [[f32; COLUMNS]; ROWS],
+    sum: impl Fn(&[u32], &[[f32; COLUMNS]], &mut [[f32; COLUMNS]; ROWS]),
 ) {
-    let mut local = *sums;
-    for (&reduction, factors) in reductions.iter().zip(panel) {
-        for (sum, &row) in local.iter_mut().zip(rows) {
-            let value = image[(row + reduction) as usize];
-            for (sum, factor) in sum.iter_mut().zip(factors) {
-                *sum += value * factor;
-            }
+    let Some(block) = terms.block else {
+        return sum(terms.reductions, terms.panel, sums);
+    };
+    for (reductions, panel) in terms.reductions.chunks(block).zip(terms.panel.chunks(block)) {
+        let mut partial = [[0.0; COLUMNS]; ROWS];
+        sum(reductions, panel, &mut partial);
+        for (sum, partial) in sums.as_flattened_mut().iter_mut().zip(partial.as_flattened()) {
+            *sum += partial;
         }
     }
-    *sums = local;
+}
+
+/// # Safety
+/// Safe for any arguments whose `row + reduction` stay inside the image; others panic.
+unsafe fn tile_portable<const ROWS: usize>(
+    terms: Terms,
+    rows: &[u32; ROWS],
+    sums: &mut [[f32; COLUMNS]; ROWS],
+) {
+    in_blocks(terms, sums, |reductions, panel, sums| {
+        let mut local = *sums;
+        for (&reduction, factors) in reductions.iter().zip(panel) {
+            for (sum, &row) in local.iter_mut().zip(rows) {
+                let value = terms.image[(row + reduction) as usize];
+                for (sum, factor) in sum.iter_mut().zip(factors) {
+                    *sum += value * factor;
+                }
+            }
+        }
+        *sums = local;
+    });
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::COLUMNS;
+    use super::{COLUMNS, Terms, in_blocks};
     use std::arch::x86_64::*;
 
     /// # Safety
-    /// The machine has AVX2 and FMA, and every `row + reduction` lies inside `image`.
+    /// The machine has AVX2 and FMA, and every `row + reduction` lies inside the image.
     #[target_feature(enable = "avx2,fma")]
     pub unsafe fn tile_256<const ROWS: usize>(
-        image: &[f32],
+        terms: Terms,
         rows: &[u32; ROWS],
-        reductions: &[u32],
-        panel: &[[f32; COLUMNS]],
         sums: &mut [[f32; COLUMNS]; ROWS],
     ) {
-        // SAFETY: loads and stores of a row of sixteen stay inside that row; the image by the caller's promise.
-        unsafe {
-            let mut left: [__m256; ROWS] = std::array::from_fn(|row| _mm256_loadu_ps(sums[row].as_ptr()));
-            let mut right: [__m256; ROWS] =
-                std::array::from_fn(|row| _mm256_loadu_ps(sums[row].as_ptr().add(8)));
-            let corners: [*const f32; ROWS] =
-                std::array::from_fn(|row| image.as_ptr().add(rows[row] as usize));
-            for (&reduction, factors) in reductions.iter().zip(panel) {
-                let low = _mm256_loadu_ps(factors.as_ptr());
-                let high = _mm256_loadu_ps(factors.as_ptr().add(8));
+        // SAFETY: the rows lie inside the image by the caller's promise.
+        let corners = rows.map(|row| unsafe { terms.image.as_ptr().add(row as usize) });
+        in_blocks(terms, sums, |reductions, panel, sums| {
+            // SAFETY: loads and stores of a row of sixteen stay inside that row; the image by the caller's promise.
+            unsafe {
+                let mut left: [__m256; ROWS] = std::array::from_fn(|row| _mm256_loadu_ps(sums[row].as_ptr()));
+                let mut right: [__m256; ROWS] =
+                    std::array::from_fn(|row| _mm256_loadu_ps(sums[row].as_ptr().add(8)));
+                for (&reduction, factors) in reductions.iter().zip(panel) {
+                    let low = _mm256_loadu_ps(factors.as_ptr());
+                    let high = _mm256_loadu_ps(factors.as_ptr().add(8));
+                    for row in 0..ROWS {
+                        let value = _mm256_broadcast_ss(&*corners[row].add(reduction as usize));
+                        left[row] = _mm256_fmadd_ps(value, low, left[row]);
+                        right[row] = _mm256_fmadd_ps(value, high, right[row]);
+                    }
+                }
                 for row in 0..ROWS {
-                    let value = _mm256_broadcast_ss(&*corners[row].add(reduction as usize));
-                    left[row] = _mm256_fmadd_ps(value, low, left[row]);
-                    right[row] = _mm256_fmadd_ps(value, high, right[row]);
+                    _mm256_storeu_ps(sums[row].as_mut_ptr(), left[row]);
+                    _mm256_storeu_ps(sums[row].as_mut_ptr().add(8), right[row]);
                 }
             }
-            for row in 0..ROWS {
-                _mm256_storeu_ps(sums[row].as_mut_ptr(), left[row]);
-                _mm256_storeu_ps(sums[row].as_mut_ptr().add(8), right[row]);
-            }
-        }
+        });
     }
 
     /// # Safety
-    /// The machine has AVX-512F, and every `row + reduction` lies inside `image`.
+    /// The machine has AVX-512F, and every `row + reduction` lies inside the image.
     #[target_feature(enable = "avx512f")]
     pub unsafe fn tile_512<const ROWS: usize>(
-        image: &[f32],
+        terms: Terms,
         rows: &[u32; ROWS],
-        reductions: &[u32],
-        panel: &[[f32; COLUMNS]],
         sums: &mut [[f32; COLUMNS]; ROWS],
     ) {
-        // SAFETY: loads and stores of a row of sixteen stay inside that row; the image by the caller's promise.
-        unsafe {
-            let mut local: [__m512; ROWS] = std::array::from_fn(|row| _mm512_loadu_ps(sums[row].as_ptr()));
-            let corners: [*const f32; ROWS] =
-                std::array::from_fn(|row| image.as_ptr().add(rows[row] as usize));
-            for (&reduction, factors) in reductions.iter().zip(panel) {
-                let factors = _mm512_loadu_ps(factors.as_ptr());
+        // SAFETY: the rows lie inside the image by the caller's promise.
+        let corners = rows.map(|row| unsafe { terms.image.as_ptr().add(row as usize) });
+        in_blocks(terms, sums, |reductions, panel, sums| {
+            // SAFETY: loads and stores of a row of sixteen stay inside that row; the image by the caller's promise.
+            unsafe {
+                let mut local: [__m512; ROWS] =
+                    std::array::from_fn(|row| _mm512_loadu_ps(sums[row].as_ptr()));
+                for (&reduction, factors) in reductions.iter().zip(panel) {
+                    let factors = _mm512_loadu_ps(factors.as_ptr());
+                    for row in 0..ROWS {
+                        let value = _mm512_set1_ps(*corners[row].add(reduction as usize));
+                        local[row] = _mm512_fmadd_ps(value, factors, local[row]);
+                    }
+                }
                 for row in 0..ROWS {
-                    let value = _mm512_set1_ps(*corners[row].add(reduction as usize));
-                    local[row] = _mm512_fmadd_ps(value, factors, local[row]);
+                    _mm512_storeu_ps(sums[row].as_mut_ptr(), local[row]);
                 }
             }
-            for row in 0..ROWS {
-                _mm512_storeu_ps(sums[row].as_mut_ptr(), local[row]);
-            }
-        }
+        });
     }
 }

@@ -3,9 +3,7 @@
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::elementwise::squared_norm;
-use crate::kernel::gather::{
-    Offsets, Place, REDUCTION_BLOCK, Rows, Start, pack, pack_at, panels_len, product,
-};
+use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
 use crate::layer::RelevanceRule;
 use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Summation, Tensor};
 use crate::layers::Context;
@@ -15,7 +13,7 @@ use crate::layers::kept::Kept;
 use crate::layers::window::Window;
 use crate::layers::{patch_gram, pixel_bias};
 use crate::limits;
-use crate::rounding::of_terms;
+use crate::rounding::{best_block, of_terms};
 use crate::shape::Shape;
 use std::sync::OnceLock;
 
@@ -28,12 +26,6 @@ pub struct Conv2d {
     /// Whether norms come from Gram matrices instead of kept gradients.
     gram: bool,
 }
-
-/// Positions summed over in one product of the weight gradient, if examples are too small to fill it alone.
-const LONG_SUM: usize = 384;
-
-/// The same where norms come from Gram matrices: rounding grows with the length of a sum.
-const SHORT_SUM: usize = 64;
 
 impl Conv2d {
     /// A convolution to `channels` outputs.
@@ -75,7 +67,7 @@ impl Conv2d {
     }
 
     fn tables(&self) -> &Tables {
-        self.tables.get_or_init(|| Tables::new(&self.filters, if self.gram { SHORT_SUM } else { LONG_SUM }))
+        self.tables.get_or_init(|| Tables::new(&self.filters))
     }
 
     fn is_padded(&self) -> bool {
@@ -126,7 +118,7 @@ impl Conv2d {
     /// Roundings that a term meets in the sum of a group.
     fn roundings_of_terms(&self) -> usize {
         let positions = self.filters.window.positions();
-        of_terms(positions, positions.clamp(SHORT_SUM, REDUCTION_BLOCK))
+        of_terms(positions, best_block(positions))
     }
 
     /// Values of the packed upstream of the longest sum.
@@ -330,7 +322,8 @@ impl Layer for Conv2d {
                 positions,
             };
             let factor = |example| factors.at(0, first + example);
-            let start = if self.gram { Start::Added } else { Start::Output };
+            let block = best_block(self.filters.window.positions());
+            let start = if self.gram { Start::Added { block } } else { Start::Output };
             self.weight_gradient(some, factor, start, weight, memory.scratch);
             first += count;
         }

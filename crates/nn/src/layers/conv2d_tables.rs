@@ -4,6 +4,9 @@ use crate::kernel::gather::Offsets;
 use crate::layers::filters::Filters;
 use crate::layers::upstream_phases::Phases;
 
+/// Positions summed over in one product of the weight gradient, if examples are too small to fill it alone.
+const LONG_SUM: usize = 384;
+
 /// Offsets of a convolution, which grow with the image.
 pub(super) struct Tables {
     /// Corner of each window position in the padded image.
@@ -23,9 +26,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Of a convolution whose sizes are within the limits. The weight gradient sums over so many positions in one product, if examples
-    /// are too small to fill it alone.
-    pub fn new(filters: &Filters, sum: usize) -> Tables {
+    /// Of a convolution whose sizes are within the limits.
+    pub fn new(filters: &Filters) -> Tables {
         let (window, groups, channels) = (&filters.window, filters.groups, filters.outputs);
         let (padded_width, step) = (window.width + 2 * window.padding.1, window.channels);
         let corners: Vec<u32> = (0..window.positions())
@@ -45,7 +47,7 @@ impl Tables {
         let padded_len = (window.height + 2 * window.padding.0) * padded_width * step;
         // Offsets are 32-bit numbers.
         let most = (u32::MAX as usize / padded_len).max(1);
-        let many = (sum / window.positions()).clamp(1, most);
+        let many = (LONG_SUM / window.positions()).clamp(1, most);
         let many_positions = (0..many)
             .flat_map(|example| corners.iter().map(move |corner| corner + (example * padded_len) as u32))
             .collect();

@@ -42,12 +42,15 @@ impl Layer for MaxPool {
     }
 
     fn forward(&self, Forward { pass, input, output, .. }: Forward) {
+        if pass.tokens.is_empty() {
+            return forward(&self.window, input, output);
+        }
         let outputs = output.chunks_exact_mut(self.window.output_len());
         for (example, (input, output)) in input.chunks_exact(self.window.input_len()).zip(outputs).enumerate()
         {
             let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
             let (seen, behind) = output.split_at_mut(window.output_len());
-            forward(&window, input, seen);
+            forward(&window, &input[..window.input_len()], seen);
             behind.fill(0.0);
         }
     }
@@ -55,14 +58,19 @@ impl Layer for MaxPool {
     fn backward(&self, Backward { pass, values, upstream, downstream, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         downstream.fill(0.0);
+        if pass.tokens.is_empty() {
+            return backward(&self.window, values, upstream, downstream);
+        }
         let (input_len, output_len) = (self.window.input_len(), self.window.output_len());
         for (example, downstream) in downstream.chunks_exact_mut(input_len).enumerate() {
             let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
+            let (seen, passed_on) = (window.input_len(), window.output_len());
             let values = Values {
-                input: &values.input[example * input_len..][..input_len],
-                output: &values.output[example * output_len..][..output_len],
+                input: &values.input[example * input_len..][..seen],
+                output: &values.output[example * output_len..][..passed_on],
             };
-            backward(&window, values, &upstream[example * output_len..][..output_len], downstream);
+            let upstream = &upstream[example * output_len..][..passed_on];
+            backward(&window, values, upstream, &mut downstream[..seen]);
         }
     }
 
@@ -79,37 +87,40 @@ impl Layer for MaxPool {
 const LANES: usize = 16;
 
 vectorised! {
-    /// One example.
+    /// Any number of examples.
     fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
         let channels = window.channels;
-        for row in 0..window.output_height {
-            let rows = window.rows(row);
-            for column in 0..window.output_width {
-                let columns = window.columns(column);
-                let output = &mut output[(row * window.output_width + column) * channels..][..channels];
-                let (blocks, rest) = output.as_chunks_mut::<LANES>();
-                let rest_begin = blocks.len() * LANES;
-                for (block, output) in blocks.iter_mut().enumerate() {
-                    let mut largest = [f32::NEG_INFINITY; LANES];
-                    for y in rows.clone() {
-                        for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + block * LANES;
-                            let Some(values) = input[pixel..].first_chunk::<LANES>() else {
-                                return;
-                            };
-                            for (largest, &value) in largest.iter_mut().zip(values) {
-                                *largest = larger(*largest, value);
+        let output_len = window.positions() * channels;
+        for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
+            for row in 0..window.output_height {
+                let rows = window.rows(row);
+                for column in 0..window.output_width {
+                    let columns = window.columns(column);
+                    let output = &mut output[(row * window.output_width + column) * channels..][..channels];
+                    let (blocks, rest) = output.as_chunks_mut::<LANES>();
+                    let rest_begin = blocks.len() * LANES;
+                    for (block, output) in blocks.iter_mut().enumerate() {
+                        let mut largest = [f32::NEG_INFINITY; LANES];
+                        for y in rows.clone() {
+                            for x in columns.clone() {
+                                let pixel = (y * window.width + x) * channels + block * LANES;
+                                let Some(values) = input[pixel..].first_chunk::<LANES>() else {
+                                    return;
+                                };
+                                for (largest, &value) in largest.iter_mut().zip(values) {
+                                    *largest = larger(*largest, value);
+                                }
                             }
                         }
+                        *output = largest;
                     }
-                    *output = largest;
-                }
-                rest.fill(f32::NEG_INFINITY);
-                for y in rows.clone() {
-                    for x in columns.clone() {
-                        let pixel = (y * window.width + x) * channels + rest_begin;
-                        for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
-                            *largest = larger(*largest, value);
+                    rest.fill(f32::NEG_INFINITY);
+                    for y in rows.clone() {
+                        for x in columns.clone() {
+                            let pixel = (y * window.width + x) * channels + rest_begin;
+                            for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
+                                *largest = larger(*largest, value);
+                            }
                         }
                     }
                 }
@@ -125,43 +136,47 @@ fn larger(largest: f32, value: f32) -> f32 {
 }
 
 vectorised! {
-    /// One example.
+    /// Any number of examples.
     fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
-        let Values { input, output } = values;
         let channels = window.channels;
-        for row in 0..window.output_height {
-            let rows = window.rows(row);
-            for column in 0..window.output_width {
-                let columns = window.columns(column);
-                let at = (row * window.output_width + column) * channels;
-                let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
-                let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
-                let rest_begin = maxima.len() * LANES;
-                for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
-                    let mut open = *open;
-                    for y in rows.clone() {
-                        for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + block * LANES;
-                            let Some(input) = input[pixel..].first_chunk::<LANES>() else {
-                                return;
-                            };
-                            let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
-                                return;
-                            };
-                            give(input, largest, &mut open, downstream);
+        let output_len = window.positions() * channels;
+        let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
+        let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
+        for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
+            for row in 0..window.output_height {
+                let rows = window.rows(row);
+                for column in 0..window.output_width {
+                    let columns = window.columns(column);
+                    let at = (row * window.output_width + column) * channels;
+                    let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
+                    let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
+                    let rest_begin = maxima.len() * LANES;
+                    for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
+                        let mut open = *open;
+                        for y in rows.clone() {
+                            for x in columns.clone() {
+                                let pixel = (y * window.width + x) * channels + block * LANES;
+                                let Some(input) = input[pixel..].first_chunk::<LANES>() else {
+                                    return;
+                                };
+                                let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
+                                    return;
+                                };
+                                give(input, largest, &mut open, downstream);
+                            }
                         }
                     }
-                }
-                if maxima_rest.is_empty() {
-                    continue;
-                }
-                let mut open = [0.0; LANES];
-                let open = &mut open[..opens_rest.len()];
-                open.copy_from_slice(opens_rest);
-                for y in rows.clone() {
-                    for x in columns.clone() {
-                        let pixel = (y * window.width + x) * channels + rest_begin;
-                        give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
+                    if maxima_rest.is_empty() {
+                        continue;
+                    }
+                    let mut open = [0.0; LANES];
+                    let open = &mut open[..opens_rest.len()];
+                    open.copy_from_slice(opens_rest);
+                    for y in rows.clone() {
+                        for x in columns.clone() {
+                            let pixel = (y * window.width + x) * channels + rest_begin;
+                            give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
+                        }
                     }
                 }
             }

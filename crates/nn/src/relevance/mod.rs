@@ -106,17 +106,7 @@ impl Propagation {
             loss.check(self.network.output(), examples.target(index))?;
         }
         let prepared = self.prepare(parameters);
-        let step = Step {
-            network: &self.network,
-            plan: &self.plan,
-            parameters,
-            prepared: &prepared,
-            examples,
-            views: 1,
-            loss,
-            hooks: None,
-            seed: 0,
-        };
+        let step = Step::new(&self.network, &self.plan, parameters, &prepared, examples, loss, 0);
         let relevance = |walk: &mut Walk, index: usize| {
             walk.run(&step, &self.rules, self.stabiliser, index);
             Relevance { inputs: walk.inputs(), neurons: self.neurons.gather(walk, &step) }

@@ -1,8 +1,9 @@
 //! Norms and sums of the layers with large gradients, a block of examples at a time.
 
-use super::{Step, Workspace};
+use super::{Step, Workspace, layers};
 use crate::layer::{Factors, Layer, Pass, Purpose};
 use crate::network::{Network, Node, Operation};
+use crate::worker::Piece;
 use std::ops::Range;
 
 /// Values of kept gradients that should still be in the second-level cache when they are added up.
@@ -33,10 +34,11 @@ impl Blocks {
         Blocks { len, norms: vec![0.0; tensors * len] }
     }
 
-    /// The blocks of the examples from `first` on.
-    pub fn from(&self, first: usize, batch: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    /// The blocks of the examples from one on to an end.
+    pub fn of(&self, examples: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
         let len = self.len;
-        (first..batch).step_by(len).map(move |first| first..batch.min(first + len))
+        let end = examples.end;
+        examples.step_by(len).map(move |first| first..end.min(first + len))
     }
 
     /// Values on the tape of a layer.
@@ -67,12 +69,13 @@ impl Workspace {
         self.blocks.norms = own;
     }
 
-    /// Adds the gradients of the block whose norms were taken last, times their factors `[tensor * batch + example]`.
+    /// Adds the gradients of the block whose norms were taken last, which lies in a piece, times their factors
+    /// `[tensor * batch + example]`; hands on the sums of a part of a group that is complete.
     pub fn accumulate_block(
         &mut self,
         step: &Step,
         pass: &Pass,
-        examples: Range<usize>,
+        (piece, examples): (&Piece, Range<usize>),
         factors: &[f32],
         gradient: &mut [f32],
     ) {
@@ -82,6 +85,9 @@ impl Workspace {
             let gradient = &mut gradient[node.parameters.clone()];
             let block = block(pass, &examples);
             layer.accumulate(self.gradients(step, &block, index, examples.clone()), factors, gradient);
+            if examples.end == piece.records.end {
+                step.hand_on(piece, node, gradient);
+            }
         }
     }
 }
@@ -103,11 +109,5 @@ fn layers_in_blocks<'a>(
     step: &Step<'a>,
     pass: &'a Pass,
 ) -> impl Iterator<Item = (usize, &'a Node, &'a dyn Layer)> {
-    let nodes = step.network.nodes().iter().zip(&step.plan.nodes).enumerate();
-    nodes.filter_map(move |(index, (node, plan))| match (&node.operation, plan) {
-        (Operation::Layer(layer), Some(_)) if in_blocks(layer.as_ref(), pass) => {
-            Some((index, node, layer.as_ref()))
-        }
-        _ => None,
-    })
+    layers(step).filter(move |(_, _, layer)| in_blocks(*layer, pass))
 }

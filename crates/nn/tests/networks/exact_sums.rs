@@ -6,6 +6,7 @@ use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
 use muffle_nn::rounding::GROUP;
 use muffle_nn::{Examples, Loss, Purpose, Quanta, Shape, Target};
+use std::sync::Mutex;
 
 const LOSS: Loss = Loss::SoftmaxCrossEntropy;
 const QUANTUM: f64 = 1.0 / 262_144.0;
@@ -98,6 +99,46 @@ fn one_record_more_moves_a_sum_by_its_bound_and_what_is_said() {
             let grid = 1.5 * QUANTUM * (with.len() as f64).sqrt();
             assert!(moved.sqrt() <= 1.008 + grid, "{name}, {left_out}: {}", moved.sqrt());
         }
+    }
+}
+
+/// Whole numbers of quanta that are so small that single precision shows.
+fn fine_totals(setting: &Setting, examples: &dyn Examples, threads: usize) -> Vec<f64> {
+    let mut engine = setting.engine(Purpose::PerExample, threads, 50);
+    let len = setting.network.parameter_len();
+    let quantum = 2f64.powi(-34);
+    engine.round_sums_to(Quanta::Stretches(vec![(len, quantum)]));
+    engine.weighted_sum_apart(&setting.parameters, examples, LOSS, 1, &clip).unwrap();
+    let found = Mutex::new(vec![0.0; len]);
+    engine.settle(&|first, _, totals| found.lock().unwrap()[first..][..totals.len()].copy_from_slice(totals));
+    found.into_inner().unwrap()
+}
+
+/// The sum of a group is the same to the bit whatever happens to other groups, to the micro-batches that its records share with theirs
+/// and to the shares of threads. So what one record changes does not depend on whether another is there, unless they share a group:
+/// then rounding lets it differ by thousands of quanta of this size.
+#[test]
+fn groups_do_not_see_each_other() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let count = GROUP + 40;
+    for (name, setting) in networks(count).into_iter().filter(|(name, _)| *name != "vectors") {
+        let batch = setting.batch(0..count);
+        let without = |left_out: &[usize]| {
+            let places = (0..count).filter(|place| !left_out.contains(place)).collect();
+            fine_totals(&setting, &Chosen { all: &batch, places }, cores.min(2))
+        };
+        let all = without(&[]);
+        let apart = (0..6).filter(|pair| {
+            let (one, other) = (pair * 41, pair * 17 + 150);
+            let [without_one, without_other, without_both] =
+                [&[one][..], &[other], &[one, other]].map(without);
+            let difference = |place: usize| {
+                (all[place] - without_one[place]) - (without_other[place] - without_both[place])
+            };
+            // Each of four totals is rounded once.
+            (0..all.len()).all(|place| difference(place).abs() <= 2.0)
+        });
+        assert!(apart.count() >= 4, "{name}");
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct WeightGradient<'a, F, const TILE: usize, const TAPS: usize> {
     pub(super) transform: PhantomData<F>,
     /// Tiles in the block.
     pub(super) count: usize,
+    /// Most tiles in a sum; further sums are added to it.
+    pub(super) sum: usize,
     pub(super) in_channels: usize,
     pub(super) out_channels: usize,
     /// `[position][in panel][tile]`
@@ -52,11 +54,12 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
                             [..self.count];
                         let products =
                             &mut self.products[position * PRODUCTS + (in_panel - group.start) * LANES..];
-                        outer::<I>(
-                            input,
-                            upstream,
-                            products.first_chunk_mut().expect("scratch is large enough"),
-                        );
+                        let products = products.first_chunk_mut().expect("scratch is large enough");
+                        let mut mode = Mode::Overwrite;
+                        for (input, upstream) in input.chunks(self.sum).zip(upstream.chunks(self.sum)) {
+                            outer::<I>(input, upstream, products, mode);
+                            mode = Mode::Add;
+                        }
                     }
                 }
                 let width = LANES.min(self.out_channels - out_panel * LANES);
@@ -101,18 +104,22 @@ impl<F: Transform<TILE, TAPS>, const TILE: usize, const TAPS: usize> Task
     }
 }
 
-/// products `[in channel][out channel]` = sum over tiles of input · upstream. The sixteen rows are shared out so that
+/// products `[in channel][out channel]` = or += sum over tiles of input · upstream. The sixteen rows are shared out so that
 /// the sums fit the registers.
 #[inline(always)]
-fn outer<I: InstructionSet>(input: &[Line], upstream: &[Line], products: &mut [Line; LANES]) {
+fn outer<I: InstructionSet>(input: &[Line], upstream: &[Line], products: &mut [Line; LANES], mode: Mode) {
     match I::ROWS {
-        12.. => rows::<I::Wide, 16>(input, upstream, products, 0),
+        12.. => rows::<I::Wide, 16>(input, upstream, products, 0, mode),
         6..12 => {
-            rows::<I::Wide, 6>(input, upstream, products, 0);
-            rows::<I::Wide, 5>(input, upstream, products, 6);
-            rows::<I::Wide, 5>(input, upstream, products, 11);
+            rows::<I::Wide, 6>(input, upstream, products, 0, mode);
+            rows::<I::Wide, 5>(input, upstream, products, 6, mode);
+            rows::<I::Wide, 5>(input, upstream, products, 11, mode);
         }
-        _ => (0..LANES).step_by(2).for_each(|first| rows::<I::Wide, 2>(input, upstream, products, first)),
+        _ => {
+            (0..LANES)
+                .step_by(2)
+                .for_each(|first| rows::<I::Wide, 2>(input, upstream, products, first, mode));
+        }
     }
 }
 
@@ -123,6 +130,7 @@ fn rows<V: Vector, const ROWS: usize>(
     upstream: &[Line],
     products: &mut [Line; LANES],
     first: usize,
+    mode: Mode,
 ) {
     let mut sums = [V::zero(); ROWS];
     for (input, upstream) in input.iter().zip(upstream) {
@@ -133,6 +141,7 @@ fn rows<V: Vector, const ROWS: usize>(
         }
     }
     for row in 0..ROWS {
-        store(sums[row], &mut products[first + row]);
+        let product = &mut products[first + row];
+        store(if mode == Mode::Add { load::<V>(product).add(sums[row]) } else { sums[row] }, product);
     }
 }

@@ -66,6 +66,8 @@ pub struct Winograd {
     outputs: usize,
     /// Most tiles whose weight gradients are summed before they are transformed back.
     gradient_block: usize,
+    /// Most of these that are summed one by one; further sums are added to that.
+    gradient_sum: usize,
     /// The tiles over the input, and over the output, of the forward direction.
     forward: (Grid, Grid),
     /// The same for the input gradient, whose input is the upstream gradient.
@@ -103,6 +105,7 @@ impl Winograd {
             kernel,
             outputs,
             gradient_block,
+            gradient_sum: gradient_block,
             forward: grids(input, output, padding, outputs),
             backward: grids(output, input, kernel - 1 - padding, outputs),
         }
@@ -116,7 +119,9 @@ impl Winograd {
         let (input, output) = (size(self.forward.0), size(self.forward.1));
         Winograd {
             outputs: 2,
-            gradient_block: rounding::BLOCK,
+            // Smaller tiles leave room for more of them.
+            gradient_block: self.gradient_block * self.outputs / 2,
+            gradient_sum: rounding::SUM,
             forward: grids(input, output, self.forward.0.overhang, 2),
             backward: grids(output, input, self.backward.0.overhang, 2),
             ..self
@@ -355,6 +360,7 @@ fn weight_gradient<
         dispatch(WeightGradient::<Gradient<S, TILE, OUTPUTS, TAPS>, TILE, TAPS> {
             transform: PhantomData,
             count,
+            sum: winograd.gradient_sum,
             in_channels: winograd.in_channels,
             out_channels: winograd.out_channels,
             input: input_tiles,

@@ -17,14 +17,14 @@ use crate::kernel::line::{LANES, Line, apart, panels};
 use crate::rounding::{FAINT, SMALL_GROUP};
 
 /// Most tiles in a sum.
-pub(super) const BLOCK: usize = 32;
+pub(super) const SUM: usize = 16;
 
 /// Roundings of the transform of the input: one along each side.
 const OF_INPUT: f64 = 2.0;
 /// Roundings of the transform of the upstream gradient, one along each side, and of the factor.
 const OF_UPSTREAM: f64 = 3.0;
 /// Roundings of a product, of its sum, and of the transform back, two along each side; one more for what lengths are rounded.
-const OF_PRODUCTS: usize = 1 + BLOCK + 4 + 1;
+const OF_PRODUCTS: usize = 1 + SUM + 4 + 1;
 /// What is rounded twice, generously.
 const TWICE: f64 = 1.0 / (1 << 20) as f64;
 
@@ -36,17 +36,20 @@ impl Winograd {
     /// and of its factor. For convolutions [with less rounding](Winograd::with_less_rounding).
     pub fn rounding(&self, image: &[f32], upstream: &[f32], scratch: &mut [Line]) -> f64 {
         assert_eq!(
-            (self.kernel, self.outputs, self.gradient_block),
-            (3, 2, BLOCK),
+            (self.kernel, self.outputs, self.gradient_sum),
+            (3, 2, SUM),
             "a scheme with less rounding"
         );
         let (input_grid, output_grid) = self.forward;
         let (in_panels, out_panels) = (panels(self.in_channels), panels(self.out_channels));
         let (patch, scratch) = scratch.split_at_mut(16 * in_panels.max(out_panels));
         let tiles = input_grid.tiles();
-        let of_products = (OF_PRODUCTS + SMALL_GROUP * tiles.div_ceil(BLOCK)) as f64;
-        let mut sums = Tile::default();
-        for (first, count) in blocks(0..tiles, BLOCK) {
+        // Sums that are added in a block, and blocks that are added in a group.
+        let (sums, blocks_of_group) =
+            (self.gradient_block.div_ceil(SUM), SMALL_GROUP * tiles.div_ceil(self.gradient_block));
+        let of_products = (OF_PRODUCTS + sums + blocks_of_group) as f64;
+        let mut weights = Tile::default();
+        for (first, count) in blocks(0..tiles, self.gradient_block) {
             let (input_tiles, scratch) = scratch.split_at_mut(16 * apart(in_panels * count));
             let upstream_tiles = &mut scratch[..16 * apart(out_panels * count)];
             let inputs = Side { grid: input_grid, pixels: image, first, count };
@@ -60,7 +63,7 @@ impl Winograd {
                 for row in 0..4 {
                     for column in 0..4 {
                         let [x, all_x, u, all_u] = [x, all_x, u, all_u].map(|tile| tile[row][column]);
-                        sums[row][column] += OF_INPUT * all_x * u
+                        weights[row][column] += OF_INPUT * all_x * u
                             + OF_UPSTREAM * x * all_u
                             + of_products * x * u
                             + TWICE * all_x * all_u;
@@ -68,7 +71,7 @@ impl Winograd {
                 }
             }
         }
-        let gradient = along_both_sides(sums, unsigned_gradient);
+        let gradient = along_both_sides(weights, unsigned_gradient);
         gradient.as_flattened().iter().map(|value| value * value).sum::<f64>().sqrt()
     }
 }

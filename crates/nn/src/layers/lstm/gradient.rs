@@ -5,24 +5,25 @@ use crate::kernel::elementwise::scale_into;
 use crate::kernel::gather::Start;
 use crate::kernel::panel::{COLUMNS, Table, gather_product};
 use crate::layer::Factors;
-use crate::rounding::of_terms;
+use crate::rounding::{best_block, of_terms};
 use std::ops::Range;
 
 /// Terms (pairs of example and step) in one go: their gates stay in the second-level cache while every panel of rows
 /// meets them, and a panel of rows stays in the first.
-const TERMS: usize = 96;
+const TERMS: usize = 192;
 
 /// Weight rows in one go: three panels of gates, whole tiles of every instruction set.
 const WEIGHT_ROWS: usize = 48;
 
-/// Roundings that a step can meet on its way into the sum of an example: those of one go, and one for each further one.
+/// Roundings that a step can meet on its way into the sum of an example: those of a block, and one for each block.
 pub fn roundings(steps: usize) -> usize {
-    steps.min(TERMS) + steps.div_ceil(TERMS) + 1
+    let block = best_block(steps);
+    steps.min(block) + steps.div_ceil(block) + 1
 }
 
 /// Roundings that a step meets in the sum of a group.
 pub fn roundings_of_terms(steps: usize) -> usize {
-    of_terms(steps, TERMS)
+    of_terms(steps, best_block(steps))
 }
 
 /// Values of scratch memory that [`accumulate`] needs.
@@ -103,6 +104,8 @@ struct Block {
     first: usize,
     count: usize,
     sources: [u32; WEIGHT_ROWS],
+    /// Terms that are summed before they are added.
+    terms: usize,
 }
 
 impl Block {
@@ -114,7 +117,7 @@ impl Block {
             let (panel, column) = sizes.place(first + index);
             *source = (panel * layout.panel_stride() + column) as u32;
         }
-        Block { first, count, sources }
+        Block { first, count, sources, terms: best_block(sizes.steps) }
     }
 
     /// Adds the product of the rows' gates with one panel to some columns of a weight tensor.
@@ -133,7 +136,7 @@ impl Block {
             Table::new(&self.sources[..self.count]),
             reductions,
             panel,
-            Start::Added,
+            Start::Added { block: self.terms },
             &mut weight[self.first * width..],
             &targets[..self.count],
             columns,

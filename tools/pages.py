@@ -144,7 +144,7 @@ def slowdown(muffle, turns=5, steps=300):
                         waiting.register(stream, selectors.EVENT_READ)
                 while process.poll() is None:
                     for key, _ in waiting.select(0.2) if streams else []:
-                        received += len(key.fileobj.recv(1 << 20))
+                        received += len(key.fileobj.recv(1 << 16))
                     if not streams:
                         time.sleep(0.2)
                 if streams:

@@ -52,8 +52,7 @@ impl State {
                 Status::Diverged => (
                     State::Refused,
                     Some(
-                        "it diverged: weights or test loss are no finite numbers any more, so it cannot be continued; start anew \
-                         with a smaller learning rate"
+                        "it diverged, so that it cannot be continued; start another one with a smaller learning rate"
                             .to_string(),
                     ),
                 ),

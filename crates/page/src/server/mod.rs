@@ -10,6 +10,7 @@
 mod guard;
 mod listener;
 mod live;
+mod priority;
 mod request;
 mod response;
 mod routes;

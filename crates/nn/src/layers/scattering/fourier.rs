@@ -1,6 +1,7 @@
 //! Fourier transforms of many small planes at once: the same place of all planes lies side by side, so that loops over planes are
 //! vectors.
 
+use super::butterfly;
 use crate::kernel::instructions::vectorised;
 use std::f64::consts::TAU;
 
@@ -153,26 +154,32 @@ impl Stage {
     #[inline(always)]
     fn combine(&self, from: &[Complex], to: &mut [Complex]) {
         match self.radix {
-            2 => self.combine_by::<2>(from, to),
-            3 => self.combine_by::<3>(from, to),
-            4 => self.combine_by::<4>(from, to),
-            5 => self.combine_by::<5>(from, to),
+            2 => self.combine_by(from, to, butterfly::two),
+            3 => self.combine_by(from, to, butterfly::three),
+            4 => self.combine_by(from, to, butterfly::four),
+            5 => self.combine_by(from, to, butterfly::five),
             _ => self.combine_any(from, to),
         }
     }
 
     /// With a number of terms that is known when this is compiled, so that they stay in registers.
     #[inline(always)]
-    fn combine_by<const RADIX: usize>(&self, from: &[Complex], to: &mut [Complex]) {
+    fn combine_by<const RADIX: usize>(
+        &self,
+        from: &[Complex],
+        to: &mut [Complex],
+        transform: impl Fn([Complex; RADIX]) -> [Complex; RADIX],
+    ) {
         let part = from.len() / RADIX;
         for (place, twiddles) in self.twiddles.as_chunks::<RADIX>().0.iter().enumerate() {
             for inner in 0..self.stride {
                 let first = inner + self.stride * place;
-                let terms: [Complex; RADIX] = std::array::from_fn(|term| from[first + part * term]);
+                let sums = transform(std::array::from_fn(|term| from[first + part * term]));
                 let first = inner + self.stride * RADIX * place;
-                for (column, twiddle) in twiddles.iter().enumerate() {
-                    let sum = combination(&terms, &self.roots[RADIX * column..][..RADIX]);
-                    to[first + self.stride * column] = times(&sum, *twiddle);
+                for (column, (sum, twiddle)) in sums.iter().zip(twiddles).enumerate() {
+                    // Factors of the first place and of the first column are one.
+                    let is_one = place == 0 || column == 0;
+                    to[first + self.stride * column] = if is_one { *sum } else { times(sum, *twiddle) };
                 }
             }
         }
@@ -226,7 +233,7 @@ mod tests {
     /// Every lane has the transform of its plane, for lengths with all kinds of factors.
     #[test]
     fn the_transform_is_the_sum_it_stands_for() {
-        for (height, width) in [(4, 6), (5, 7), (9, 22), (1, 8)] {
+        for (height, width) in [(4, 6), (5, 7), (9, 22), (1, 8), (15, 20)] {
             let plane = Plane::new(height, width);
             let value = |place: usize, part: usize, lane: usize| {
                 ((place * 7 + part * 3 + lane * 5) % 11) as f32 - 5.0

@@ -2,6 +2,7 @@
 
 mod bank;
 mod buffers;
+mod butterfly;
 mod fourier;
 mod low_pass;
 mod spectra;

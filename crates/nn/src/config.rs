@@ -25,6 +25,7 @@ use crate::layers::gru::Gru;
 use crate::layers::layer_norm::LayerNorm;
 use crate::layers::lstm::Lstm;
 use crate::layers::max_pool::MaxPool;
+use crate::layers::mirror::Mirror;
 use crate::layers::multi_head_attention::MultiHeadAttention;
 use crate::layers::position_embedding::PositionEmbedding;
 use crate::layers::reshape::Reshape;
@@ -300,6 +301,8 @@ pub enum LayerConfig {
         /// Values in each block.
         widths: Vec<usize>,
     },
+    /// Left and right of an image exchanged.
+    Mirror,
     /// Every value times a number of its own, which training does not move: ones, unless a method sets them.
     Scale,
     /// Long short-term memory.
@@ -385,6 +388,7 @@ impl LayerConfig {
             LayerConfig::Reshape { .. } => "reshape",
             LayerConfig::Upsample { .. } => "upsample",
             LayerConfig::Blocks { .. } => "blocks",
+            LayerConfig::Mirror => "mirror",
             LayerConfig::Scale => "scale",
             LayerConfig::Lstm { .. } => "lstm",
             LayerConfig::Gru { .. } => "gru",
@@ -462,6 +466,7 @@ impl LayerConfig {
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Upsample { factor } => Box::new(Upsample::new(context, factor)?),
             LayerConfig::Blocks { ref widths } => Box::new(Blocks::new(context, widths)?),
+            LayerConfig::Mirror => Box::new(Mirror::new(context)?),
             LayerConfig::Scale => Box::new(Scale::new(context)),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),
             LayerConfig::Gru { features, sequence } => Box::new(Gru::new(context, features, sequence)?),

@@ -27,6 +27,7 @@ mod kept;
 pub mod layer_norm;
 pub mod lstm;
 pub mod max_pool;
+pub mod mirror;
 pub mod multi_head_attention;
 mod patch_gram;
 mod pixel_bias;

@@ -83,6 +83,11 @@ fn fixed_scales() {
 }
 
 #[test]
+fn mirror_images() {
+    on_images(vec![LayerConfig::Mirror.into()]);
+}
+
+#[test]
 fn convolutions() {
     for (kernel, stride, padding, groups, bias) in [
         (3, 1, 1, 1, true),

@@ -32,10 +32,10 @@ pub struct Group {
 }
 
 /// What tells data sets apart: where they come from, and how many of their records are used.
-type DataKey = (String, Option<u64>, Option<u64>);
+type DataKey = (String, Option<u64>, Option<u64>, Option<u64>);
 
 fn data_key(run: &RunRecipe) -> DataKey {
-    (run.data.clone(), run.subset, run.test_subset)
+    (run.data.clone(), run.subset, run.test_subset, run.test_from_training)
 }
 
 /// Runs side by side.

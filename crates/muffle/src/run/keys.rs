@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 /// Pairs of keys of which only one makes sense: setting one drops the other.
-const EXCLUSIVE: [(&str, &str); 2] = [("steps", "epochs"), ("epochs", "steps")];
+pub(super) const EXCLUSIVE: [(&str, &str); 2] = [("steps", "epochs"), ("epochs", "steps")];
 
 /// Changes values of a table, one after the other, but tables as a whole before their keys: `clip.threshold=2` holds beside
 /// `clip={..}`, wherever it stands. The setting that cannot be applied comes back with the reason.

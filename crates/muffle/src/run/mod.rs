@@ -6,6 +6,7 @@
 
 mod affordable;
 mod binding;
+mod budgets;
 mod certificate;
 pub mod checkpoint;
 pub mod clock;

@@ -1,5 +1,6 @@
 //! What every recipe has, whatever is trained.
 
+use super::budgets;
 use super::folder::NO_RUN;
 use super::keys;
 use crate::bundle::Bundle;
@@ -28,6 +29,9 @@ pub struct RunRecipe {
     /// So many test records in place of all, where a network is slow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_subset: Option<u64>,
+    /// So many training records of a published set in place of its test split, which nothing looks at then: to choose settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_from_training: Option<u64>,
     /// The kind of training.
     #[serde(default = "kind", skip_serializing_if = "is_usual")]
     pub kind: String,
@@ -89,11 +93,12 @@ fn checkpoint_seconds() -> f64 {
 
 impl RunRecipe {
     /// The keys that every recipe may have.
-    pub const KEYS: [&str; 14] = [
+    pub const KEYS: [&str; 15] = [
         "about",
         "data",
         "subset",
         "test_subset",
+        "test_from_training",
         "kind",
         "private",
         "epsilon",
@@ -113,6 +118,7 @@ impl RunRecipe {
             data: data.to_string(),
             subset: None,
             test_subset: None,
+            test_from_training: None,
             kind: kind(),
             private: yes(),
             epsilon: None,
@@ -174,8 +180,15 @@ impl Parts {
         let fail = |reason: String| Error::Recipe { origin: origin.to_string(), reason };
         let mut table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| fail(toml_error(&error, &[])))?;
-        keys::set_all(&mut table, settings)
-            .map_err(|(setting, reason)| Error::Setting { setting: setting.clone(), reason })?;
+        let set = |table: &mut toml::Table| {
+            keys::set_all(table, settings)
+                .map_err(|(setting, reason)| Error::Setting { setting: setting.clone(), reason })
+        };
+        let mut asked = table.clone();
+        set(&mut asked)?;
+        budgets::settle(&mut table, &asked).map_err(fail)?;
+        set(&mut table)?;
+        table.remove(budgets::KEY);
         let (run, training): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| RunRecipe::KEYS.contains(&key.as_str()));
         let run: RunRecipe = run.try_into().map_err(|error| fail(toml_error(&error, &[])))?;
@@ -228,6 +241,7 @@ mod tests {
         let whole = RunRecipe {
             subset: Some(1),
             test_subset: Some(1),
+            test_from_training: Some(1),
             kind: "other".to_string(),
             epsilon: Some(1.0),
             adjacency: Some(Adjacency::ZeroOut),

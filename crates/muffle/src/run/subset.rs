@@ -13,6 +13,10 @@ impl RunRecipe {
     /// Which records are left depends on their positions alone, and never on a seed of the run.
     pub fn dataset(&self, search: &Search) -> Result<Dataset> {
         let dataset = load(&self.data, search)?;
+        let dataset = match self.test_from_training {
+            Some(records) => set_aside(&dataset, records)?,
+            None => dataset,
+        };
         if (self.subset, self.test_subset) == (None, None) {
             return Ok(dataset);
         }
@@ -20,13 +24,36 @@ impl RunRecipe {
     }
 }
 
-fn smaller(dataset: &Dataset, train: Option<u64>, test: Option<u64>) -> Result<Dataset> {
-    if dataset.visibility() == Visibility::Private {
-        return Err(Error::Plan(
-            "subset: which rows of a private table are left would tell how many there are; give a file with fewer rows"
-                .to_string(),
-        ));
+/// So many training records in place of the test split, spread over all of them.
+fn set_aside(dataset: &Dataset, records: u64) -> Result<Dataset> {
+    refuse_private(dataset, "test_from_training")?;
+    let all = dataset.train().split();
+    if records == 0 || records >= all.len() as u64 {
+        let (name, most) = (dataset.name(), all.len() - 1);
+        return Err(Error::Plan(format!("test_from_training = {records}: `{name}` has 1 to {most} to give")));
     }
+    let mut is_aside = vec![false; all.len()];
+    chosen(all.len(), records).into_iter().for_each(|record| is_aside[record] = true);
+    let (test, train): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|record| is_aside[*record]);
+    Ok(dataset.with_splits(all.select(&train), all.select(&test))?)
+}
+
+/// Positions of so many records, the same every time.
+fn chosen(all: usize, records: u64) -> Vec<usize> {
+    FixedSize::new(&Key::from_seed(0), all, records as usize).draw(0)
+}
+
+fn refuse_private(dataset: &Dataset, key: &str) -> Result<()> {
+    match dataset.visibility() {
+        Visibility::Public => Ok(()),
+        Visibility::Private => Err(Error::Plan(format!(
+            "{key}: which rows of a private table are left would tell how many there are; give a file with fewer rows"
+        ))),
+    }
+}
+
+fn smaller(dataset: &Dataset, train: Option<u64>, test: Option<u64>) -> Result<Dataset> {
+    refuse_private(dataset, "subset")?;
     let train = subset(dataset.train().split(), train, "subset", dataset.name())?;
     let test = subset(dataset.test().split(), test, "test_subset", dataset.name())?;
     Ok(dataset.with_splits(train, test)?)
@@ -39,7 +66,7 @@ fn subset(split: &Split, records: Option<u64>, key: &str, name: &str) -> Result<
     if records == 0 || records > all as u64 {
         return Err(Error::Plan(format!("{key} = {records}: `{name}` has 1 to {all} to give")));
     }
-    Ok(split.select(&FixedSize::new(&Key::from_seed(0), all, records as usize).draw(0)))
+    Ok(split.select(&chosen(all, records)))
 }
 
 #[cfg(test)]
@@ -74,6 +101,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Every training record is on one side, and the test split is on neither.
+    #[test]
+    fn records_set_aside_are_not_trained_on() {
+        let whole = numbers(Visibility::Public);
+        let divided = set_aside(&whole, 15).unwrap();
+        let values = |split: &Split| split.records.clone().into_floats();
+        let (train, test) = (values(divided.train().split()), values(divided.test().split()));
+        assert_eq!((train.len(), test.len()), (35, 15));
+        let mut all = [train, test].concat();
+        all.sort_by(f32::total_cmp);
+        assert_eq!(all, values(whole.train().split()));
+        let refused = |visibility, records| set_aside(&numbers(visibility), records).unwrap_err().to_string();
+        assert!(refused(Visibility::Public, 50).contains("1 to 49"));
+        assert!(refused(Visibility::Private, 5).contains("fewer rows"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::words::{duration, in_words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use muffle::run::{Job, Progress};
+use muffle::run::{Job, Progress, Readiness};
 use muffle::train::Evaluation;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -13,6 +13,8 @@ pub struct Display {
     form: Form,
     begun: Instant,
     first_step: Option<u64>,
+    /// Tenths of the work before the first step that were told of.
+    tenths: u64,
     seeded: bool,
 }
 
@@ -43,11 +45,14 @@ impl Display {
             eprint!("{}", plan_text(job));
         }
         let seeded = terms.recipe.seed.is_some();
-        Display { form, begun: Instant::now(), first_step: None, seeded }
+        Display { form, begun: Instant::now(), first_step: None, tenths: 0, seeded }
     }
 
     /// Where the run is.
     pub fn show(&mut self, progress: &Progress) {
+        if let Some(readiness) = progress.readiness {
+            return self.show_readiness(readiness);
+        }
         let first = *self.first_step.get_or_insert(progress.step);
         match &self.form {
             Form::Quiet => {}
@@ -66,6 +71,23 @@ impl Display {
                 bar.set_position(progress.step);
                 bar.set_message(self.message(progress, first));
             }
+        }
+    }
+
+    /// How far the work before the first step is: in tenths where there is no bar. Time is counted from its end on.
+    fn show_readiness(&mut self, Readiness { what, done, of }: Readiness) {
+        self.begun = Instant::now();
+        let tenths = 10 * done / of.max(1);
+        let told = std::mem::replace(&mut self.tenths, tenths) == tenths;
+        match &self.form {
+            Form::Json if !told => println!("{}", json!({ "making": what, "done": done, "of": of })),
+            Form::Lines if !told => eprintln!("{what} {done}/{of}"),
+            Form::Bar(bar) => {
+                bar.set_length(of);
+                bar.set_position(done);
+                bar.set_message(what);
+            }
+            Form::Quiet | Form::Json | Form::Lines => {}
         }
     }
 
@@ -132,6 +154,7 @@ mod tests {
             measured: Some(Measurements::default().with("test", evaluation)),
             examples_per_s: 123_456.0,
             evaluated: true,
+            readiness: None,
         };
         let line =
             format!("###### {}/{} {}", progress.step, progress.steps, message(&progress, 754.0, false));

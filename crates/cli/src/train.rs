@@ -95,8 +95,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         let (job, dataset) = kinds::prepare(&recipe, &search.near(path))?;
         let stop = stop_on_interrupt()?;
         let mut display = Display::new(&*job, arguments.json, arguments.quiet);
-        let summary = resume(&folder, &*job, &dataset, &stop, &mut |progress| display.show(progress))?;
+        let summary = resume(&folder, &*job, &dataset, &stop, &mut |progress| display.show(progress));
         display.finish();
+        let summary = came_to(path, summary, arguments.json)?;
         return end(path, &job.terms(), &summary, arguments.json);
     }
     let mut recipe = kinds::find(&arguments.recipe, arguments.method.as_deref(), &arguments.all_settings()?)?;
@@ -107,12 +108,13 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return dry_run(&*job, arguments.pilot(&*job, &search)?, arguments.json);
     }
     let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe));
-    // Nothing can be lost before the first step: until then a signal ends the process at once.
+    // Nothing can be lost before the run has its folder: until then a signal ends the process at once.
     let folder = begin(&path, &*job)?;
     let stop = stop_on_interrupt()?;
     let mut display = Display::new(&*job, arguments.json, arguments.quiet);
-    let summary = resume(&folder, &*job, &dataset, &stop, &mut |progress| display.show(progress))?;
+    let summary = resume(&folder, &*job, &dataset, &stop, &mut |progress| display.show(progress));
     display.finish();
+    let summary = came_to(&path, summary, arguments.json)?;
     end(&path, &job.terms(), &summary, arguments.json)
 }
 
@@ -139,6 +141,14 @@ fn end(path: &Path, terms: &Terms, summary: &Summary, json: bool) -> CommandResu
         // The result in JSON says so already.
         status => Err(unfinished(path, status, false)),
     }
+}
+
+/// What a run came to, or how to go on with one that was stopped before its first step.
+pub fn came_to(path: &Path, summary: muffle::Result<Summary>, json: bool) -> Outcome<Summary> {
+    summary.map_err(|error| match error {
+        muffle::Error::Interrupted { .. } => unfinished(path, Status::Interrupted, json),
+        error => error.into(),
+    })
 }
 
 /// What to say of a run that did not come to its end; `json` if nothing else says so.

@@ -3,9 +3,13 @@
 mod common;
 
 use common::{Project, last_json};
+use muffle::data::Search;
+use muffle::kinds;
+use muffle::run::start;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 const RECIPE: &str = r#"
     data = "mnist"
@@ -81,6 +85,27 @@ fn features_are_kept_and_damaged_ones_are_made_anew() {
     train(&project, "again");
     assert!(weights("again") == weights("first"));
     assert!(fs::read(training).unwrap() == whole);
+}
+
+/// A stop while features are made leaves a run that goes on.
+#[test]
+fn a_run_can_be_stopped_before_its_first_step() {
+    let project = project();
+    let parts = kinds::find(project.path("digits.toml").to_str().unwrap(), None, &[]).unwrap();
+    let (job, dataset) = kinds::prepare(&parts, &Search::new(None)).unwrap();
+    let mut made = 0;
+    let stop = AtomicBool::new(true);
+    let stopped = start(&project.path("run"), &*job, &dataset, &stop, &mut |progress| {
+        made += progress.readiness.map_or(0, |readiness| readiness.done);
+    });
+    assert!(matches!(stopped, Err(muffle::Error::Interrupted { .. })) && made == 0);
+    assert!(!project.path("run/privacy.json").exists(), "nothing was spent");
+    let mut resumed = project.command(&["train", "--resume", "run", "--json"]);
+    let resumed = resumed.env("MUFFLE_CACHE", project.path("cache")).output().unwrap();
+    assert!(resumed.status.success(), "{resumed:?}");
+    let lines = String::from_utf8_lossy(&resumed.stdout);
+    assert!(lines.contains(r#""making":"features""#), "{lines}");
+    assert_eq!(last_json(&resumed)["test_accuracy"], train(&project, "other")["test_accuracy"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::runs;
 use super::{Outcome, RecipeArguments, exit_code, shown};
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Display;
-use crate::train::{free_folder, unfinished};
+use crate::train::{came_to, free_folder, unfinished};
 use clap::Args;
 use muffle::audit::Verdict;
 use muffle::run::start;
@@ -72,8 +72,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let stop = stop_on_interrupt()?;
     let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe.recipe));
     let mut display = Display::new(&plan, arguments.json, false);
-    let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress))?;
+    let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress));
     display.finish();
+    let summary = came_to(&path, summary, arguments.json)?;
     let certificate = &summary.certificate;
     let Some(audit) = certificate.audit else {
         return Err(unfinished(&path, certificate.status, arguments.json));

@@ -8,7 +8,7 @@ use crate::data::{Dataset, Records, Scaling, Split, Visibility};
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::methods::Mode;
-use crate::run::{Job, Kind, Parts, Purse, RunRecipe, Trainer};
+use crate::run::{Job, Kind, Parts, Purse, RunRecipe, Trainer, ready};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Adjacency, Composition, Event, Mechanism, Release, Sampling, Step};
 use muffle_nn::Shape;
@@ -55,6 +55,7 @@ impl Pair {
     /// What is published of a run of a job.
     fn published(&self, job: &dyn Job, present: bool) -> Result<State> {
         let mut trainer = job.trainer(self.dataset(present))?;
+        ready(&mut *trainer)?;
         let steps = job.terms().steps;
         take(&mut *trainer, steps - 1)?;
         let before = if self.last_only { trainer.state() } else { State::new() };
@@ -80,6 +81,7 @@ impl Pair {
             return Ok(expected.get().expect("it was worked out").clone());
         }
         let mut trainer = self.exact.trainer(self.dataset(present))?;
+        ready(&mut *trainer)?;
         trainer.restore(before, step)?;
         take(&mut *trainer, 1)?;
         let new = trainer.state().into_iter().find(|(name, _)| !before.contains_key(name));

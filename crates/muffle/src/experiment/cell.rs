@@ -66,11 +66,15 @@ impl Cell {
         let dataset = experiment.dataset(experiment.group(self));
         let summary = match state(&path, &*job)? {
             State::Finished(outcome) => return Ok(Some(*outcome)),
-            State::Missing => start(&path, &*job, dataset, stop, observe)?,
+            State::Missing => start(&path, &*job, dataset, stop, observe),
             State::Interrupted => {
                 let folder = RunFolder::open(&path)?;
-                resume(&folder, &*job, dataset, stop, observe)?
+                resume(&folder, &*job, dataset, stop, observe)
             }
+        };
+        let summary = match summary {
+            Err(Error::Interrupted { .. }) => return Ok(None),
+            summary => summary?,
         };
         match summary.certificate.status {
             Status::Finished => Ok(Some(outcome(summary.certificate, &summary.measured))),

@@ -4,20 +4,18 @@
 //! training they are computed once for every record, and the layers behind them are trained on the result.
 
 mod cache;
+mod constants;
+mod dead_leaves;
+mod stage;
 
-use crate::data::{Dataset, Records, Scaling, Split, View};
+#[cfg(test)]
+mod tests;
+
 use crate::error::{Error, Result};
-use cache::Cache;
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::layers::window::Extent;
-use muffle_nn::{Engine, Examples, ModelDescription, Network, Options, Purpose, Shape};
+use muffle_nn::{ModelDescription, Network, Shape};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-
-/// Records that are read at a time.
-const BATCH: usize = 512;
 
 /// Which features.
 ///
@@ -32,12 +30,19 @@ pub enum Features {
     /// # Source
     /// Tramèr and Boneh 2021, "Differentially private learning needs better features (or much more data)", section 3.
     Scattering {
-        /// Groups; they divide 81 times the channels of the image.
+        /// Groups; they divide the channels.
         #[serde(default = "groups")]
         groups: usize,
         /// Means over squares of so many places in each direction, behind it.
         #[serde(default = "one")]
         pool: usize,
+        /// Channels that have a mean of zero, are uncorrelated and of more even variance on synthetic images, in place of those of the
+        /// transform: so many, the strongest ones.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whitened: Option<usize>,
+        /// The mean over the image and its mirror image in place of the transform: for images whose classes do not change in a mirror.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        mirrored: bool,
     },
 }
 
@@ -52,9 +57,13 @@ fn one() -> usize {
 impl Features {
     /// The layers that compute them.
     fn layers(&self) -> Vec<Entry> {
-        let Features::Scattering { groups, pool } = *self;
-        let mut layers: Vec<Entry> =
-            vec![LayerConfig::Scattering.into(), LayerConfig::GroupNorm { groups, affine: false }.into()];
+        let Features::Scattering { groups, pool, whitened, .. } = *self;
+        let mut layers = self.transform_layers();
+        let [kernel, stride, padding] = [1, 1, 0].map(Extent::Square);
+        layers.extend(whitened.map(|channels| {
+            LayerConfig::Conv2d { channels, kernel, stride, padding, groups: 1, bias: true }.into()
+        }));
+        layers.push(LayerConfig::GroupNorm { groups, affine: false }.into());
         if pool > 1 {
             let [kernel, padding] = [pool, 0].map(Extent::Square);
             layers.push(LayerConfig::AveragePool { kernel, stride: None, padding }.into());
@@ -65,7 +74,42 @@ impl Features {
     /// The network that computes them of records of this shape.
     pub fn network(&self, input: Shape) -> Result<Network> {
         let fail = |error: muffle_nn::Error| Error::Plan(format!("features: {error}"));
-        ModelDescription { input, layers: self.layers() }.network().map_err(fail)
+        let network = ModelDescription { input, layers: self.layers() }.network().map_err(fail)?;
+        let (Features::Scattering { whitened, .. }, channels) =
+            (self, self.transform(input)?.output().sizes()[0]);
+        match whitened {
+            Some(kept) if *kept > channels => Err(Error::Plan(format!(
+                "features.whitened = {kept}: the transform has {channels} channels to choose from"
+            ))),
+            _ => Ok(network),
+        }
+    }
+
+    /// The layers that look at the image, up to where constants begin.
+    fn transform_layers(&self) -> Vec<Entry> {
+        let Features::Scattering { mirrored, .. } = *self;
+        let scattering = || Entry::from(LayerConfig::Scattering);
+        if !mirrored {
+            return vec![scattering()];
+        }
+        let branches = [vec![scattering()], vec![LayerConfig::Mirror.into(), scattering()]];
+        // A sum: what comes next takes away its scale.
+        vec![Piece::Sum(branches.map(|layers| Piece::Sequential(layers).into()).to_vec()).into()]
+    }
+
+    /// The network of these layers.
+    fn transform(&self, input: Shape) -> Result<Network> {
+        Ok(ModelDescription { input, layers: self.transform_layers() }.network()?)
+    }
+
+    /// The parameters of the network that computes the features, which are constants: they follow from the shape of a record alone.
+    pub fn parameters(&self, input: Shape) -> Result<Vec<f32>> {
+        match *self {
+            Features::Scattering { whitened: Some(channels), .. } => {
+                constants::whitening(self.transform(input)?, channels)
+            }
+            Features::Scattering { whitened: None, .. } => Ok(Vec::new()),
+        }
     }
 
     /// The network that is published: these features of records of this shape, then a model of them.
@@ -74,43 +118,4 @@ impl Features {
         let layers = whole.map(|(name, layers)| Entry::named(name, Piece::Sequential(layers))).to_vec();
         ModelDescription { input, layers }
     }
-
-    /// A data set with the features of every record in place of the record.
-    pub fn apply(&self, dataset: &Dataset, threads: Option<usize>) -> Result<Dataset> {
-        let network = Arc::new(self.network(dataset.input())?);
-        let output = network.output();
-        let mut engine = Engine::new(network, Options { threads, ..Options::new(Purpose::Evaluate) })?;
-        let cache = Cache::new(dataset, self);
-        let mut split = |name: &str, view: View| -> Result<Split> {
-            let kept = cache.as_ref().and_then(|cache| cache.load(name, &view, output.len()));
-            let values = match kept {
-                Some(values) => values,
-                None => {
-                    let values = features(&mut engine, &view)?;
-                    cache.iter().for_each(|cache| cache.store(name, &values));
-                    values
-                }
-            };
-            Ok(Split { records: Records::Halves(values), targets: view.split().targets.clone() })
-        };
-        let (train, test) = (split("train", dataset.train())?, split("test", dataset.test())?);
-        let about = format!("{}; then {self:?}", dataset.scaling().about());
-        let (scaling, task) = (Scaling::identity(&about), dataset.task().clone());
-        Ok(Dataset::with_task(dataset.name(), output, task, scaling, dataset.visibility(), train, test)?)
-    }
-}
-
-/// The features of the records of a split, in half precision.
-fn features(engine: &mut Engine, view: &View) -> Result<Vec<f16>> {
-    let width = engine.network().output().len();
-    let mut values = vec![f16::ZERO; view.len() * width];
-    let mut outputs = vec![0.0; BATCH.min(view.len()) * width];
-    for (number, values) in values.chunks_mut(BATCH * width).enumerate() {
-        let first = number * BATCH;
-        let batch = view.select((first..first + values.len() / width).collect::<Vec<usize>>());
-        let outputs = &mut outputs[..values.len()];
-        engine.outputs(&[], &batch, outputs)?;
-        values.convert_from_f32_slice(outputs);
-    }
-    Ok(values)
 }

@@ -34,4 +34,4 @@ pub use recipe::{Parts, RunRecipe, USUAL_KIND};
 pub use runner::{Progress, Summary, complete};
 pub use seal::ledger_entry;
 pub use terms::Terms;
-pub use trainer::{Measurements, Trainer, Work};
+pub use trainer::{Measurements, Readiness, Trainer, Work, ready};

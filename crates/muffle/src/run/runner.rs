@@ -8,7 +8,7 @@ use super::folder::RunFolder;
 use super::metrics::{self, Metric};
 use super::purse::Purse;
 use super::terms::Terms;
-use super::trainer::{Measurements, Trainer};
+use super::trainer::{Measurements, Readiness, Trainer};
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use muffle_accounting::pld::Pld;
@@ -38,6 +38,28 @@ pub struct Progress {
     pub examples_per_s: f64,
     /// Whether the measurements are new.
     pub evaluated: bool,
+    /// How far the work before the first step is, while that lasts.
+    pub readiness: Option<Readiness>,
+}
+
+impl Progress {
+    /// Before the first of so many steps.
+    fn new(steps: u64) -> Progress {
+        Progress {
+            step: 0,
+            steps,
+            epsilon: 0.0,
+            measured: None,
+            examples_per_s: 0.0,
+            evaluated: false,
+            readiness: None,
+        }
+    }
+
+    /// While a trainer gets ready.
+    fn before(steps: u64, readiness: Readiness) -> Progress {
+        Progress { readiness: Some(readiness), ..Progress::new(steps) }
+    }
 }
 
 /// How a run ended.
@@ -61,7 +83,8 @@ pub struct Summary {
 
 /// Takes the steps of a trainer that are not taken yet, and reports on the way.
 ///
-/// `stop` ends it after the steps that are already paid for, and so do weights or a test loss that are no finite numbers.
+/// `stop` ends it after the steps that are already paid for, or with [`Error::Interrupted`] before the first of this process if the
+/// trainer is not ready by then; and so do weights or a test loss that are no finite numbers.
 ///
 /// # Guarantee
 /// Every access to the training records is in the ledger on disk before it happens. With a seed, steps that are taken
@@ -84,6 +107,10 @@ pub fn complete(
     let checkpoint = checkpoint::load_newest(&folder.checkpoints())?;
     check_rest(folder, &ledger, checkpoint.as_ref())?;
     trainer.settle_in(folder.path())?;
+    if !trainer.get_ready(stop, &mut |readiness| observe(&Progress::before(terms.steps, readiness)))? {
+        // Nothing was touched or paid in this process, so there is nothing to certify.
+        return Err(Error::Interrupted { folder: folder.path().to_path_buf() });
+    }
     if let Some(Checkpoint { step, state, .. }) = checkpoint {
         trainer.restore(&state, step)?;
     }
@@ -121,14 +148,7 @@ impl<'a> Run<'a> {
             None => affordable(terms, trainer, &purse.ledger)?,
         };
         let (first, now) = (trainer.step(), Instant::now());
-        let progress = Progress {
-            step: first,
-            steps: last,
-            epsilon: 0.0,
-            measured: None,
-            examples_per_s: 0.0,
-            evaluated: false,
-        };
+        let progress = Progress { step: first, ..Progress::new(last) };
         let tested = Duration::ZERO;
         Ok(Run { folder, terms, trainer, purse, first, last, begun: now, tested, progress, priced: now })
     }

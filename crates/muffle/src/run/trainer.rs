@@ -8,6 +8,7 @@ use muffle_accounting::Event;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// A kind of training, as the run sees it: it says what it will touch next and at what price, and does it when it is paid for.
 ///
@@ -17,6 +18,12 @@ pub trait Trainer {
     /// Where the run is, before anything else happens: for what has to be on disk beside checkpoints.
     fn settle_in(&mut self, _folder: &Path) -> Result<()> {
         Ok(())
+    }
+
+    /// Work on every record by itself that comes before the first access and releases nothing: what is long enough to be told of and to
+    /// be stopped. Returns whether it came to its end; without that nothing else may be asked for. Called again, it goes on.
+    fn get_ready(&mut self, _stop: &AtomicBool, _tell: &mut dyn FnMut(Readiness)) -> Result<bool> {
+        Ok(true)
     }
 
     /// The next accesses to private records whose price is known by now, in the order in which they will happen: those of at most
@@ -77,6 +84,22 @@ pub trait Trainer {
     /// Writes the files that a finished run leaves, each whole or not at all, and returns their names. Files of tensors name the
     /// ledger they rest on ([`ledger_entry`](super::ledger_entry)).
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>>;
+}
+
+/// How far the work before the first access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// What is made.
+    pub what: &'static str,
+    /// Records that are done.
+    pub done: u64,
+    /// Records in all. Under `add_remove` this number is private: it is for the screen of whoever holds the records.
+    pub of: u64,
+}
+
+/// Lets a trainer get ready for its first access, without a run around it.
+pub fn ready(trainer: &mut dyn Trainer) -> Result<()> {
+    trainer.get_ready(&AtomicBool::new(false), &mut |_| {}).map(|_| ())
 }
 
 /// What was done in one process.

@@ -10,7 +10,7 @@ use crate::mechanism::{BoundedVector, Mechanism};
 use crate::methods::Mode;
 use crate::noise::{self, Key, Purpose, Stream, Uniform};
 use crate::records::PrivateRecords;
-use crate::run::{Binding, Certificate, End, Purse, Status, Trainer, lock};
+use crate::run::{Binding, Certificate, End, Purse, Status, Trainer, lock, ready};
 use crate::sampler::SamplerChoice;
 use crate::train::validation::hold_out;
 use crate::train::{DataShape, Evaluator, GradientTrainer, ModelChoice, Plan, Recipe, TargetShape};
@@ -121,6 +121,7 @@ pub fn search(
         };
         let plan = plans.of(&cell)?;
         let mut trainer = GradientTrainer::new(&plan, &parts, key(tried + 1)?)?;
+        ready(&mut trainer)?;
         while trainer.step() < plan.steps {
             purse.pay_and_do(&mut trainer, plan.steps)?;
         }

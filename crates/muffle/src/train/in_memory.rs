@@ -22,6 +22,9 @@ pub fn train_in_memory(
     after_step: &dyn Fn(),
 ) -> Result<Option<Vec<f32>>> {
     let mut trainer = GradientTrainer::new(plan, dataset, key)?;
+    if !trainer.get_ready(stop, &mut |_| {})? {
+        return Ok(None);
+    }
     let mut purse = Purse::new(Ledger::in_memory(), plan.terms().filter()?)?;
     while trainer.step() < plan.steps {
         if stop.load(Ordering::Relaxed) {

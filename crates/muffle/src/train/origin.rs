@@ -122,12 +122,12 @@ impl Origin {
     }
 
     /// The network that is published, with all its parameters. Whatever starts at random is among those that were trained.
-    pub(super) fn published(&self, trained: &Network, moved: &[f32]) -> (&Network, Vec<f32>) {
+    pub(super) fn published(&self, trained: &Network, moved: &[f32]) -> (Arc<Network>, Vec<f32>) {
         let mut values = self.public.to_vec();
         for (place, own) in self.places(trained) {
             values[place].copy_from_slice(&moved[own]);
         }
-        (&self.whole, values)
+        (self.whole.clone(), values)
     }
 
     /// For every tensor that is trained its place in the whole network, and among those that are trained.

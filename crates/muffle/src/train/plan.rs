@@ -226,6 +226,8 @@ impl Plan {
         let mut recipe = self.recipe.clone();
         (recipe.training.validation, recipe.training.principal_components) = (None, None);
         recipe.training.threshold = None;
+        // What is made up stands for features.
+        recipe.training.features = None;
         // Made-up inputs keep to no narrow range.
         for (name, value) in [("low", -1e3), ("high", 1e3)] {
             if self.method.parameters.iter().any(|parameter| parameter.name == name) {

@@ -12,10 +12,13 @@ use crate::mechanism::Mechanism;
 use crate::noise::Key;
 use crate::principal_components::{self, Projection};
 use crate::records::PrivateRecords;
-use crate::run::{CanaryMeasurement, MODEL_FILE, Measurements, Trainer, Work, ledger_entry, recipe_digest};
+use crate::run::{
+    CanaryMeasurement, MODEL_FILE, Measurements, Readiness, Trainer, Work, ledger_entry, recipe_digest,
+};
 use muffle_accounting::Event;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Name of the principal components in a saved state.
 const COMPONENTS: &str = "components";
@@ -27,7 +30,7 @@ pub struct GradientTrainer {
     key: Key,
     canaries: Option<Canaries>,
     components: Option<Projection>,
-    /// Not begun before the components are there.
+    /// Not begun before the components are there, or the features.
     steps: Option<Steps>,
 }
 
@@ -40,9 +43,9 @@ impl GradientTrainer {
         let dataset = Arc::new(canaries.as_ref().map_or(dataset, Canaries::training).clone());
         let plan = Arc::new(plan.clone());
         let mut trainer = GradientTrainer { plan, dataset, key, canaries, components: None, steps: None };
-        if trainer.plan.recipe.training.principal_components.is_none() {
-            let features = trainer.plan.inputs(&trainer.dataset)?.map(Arc::new);
-            trainer.begin(features.unwrap_or_else(|| trainer.dataset.clone()))?;
+        let training = &trainer.plan.recipe.training;
+        if training.principal_components.is_none() && training.features.is_none() {
+            trainer.begin(trainer.dataset.clone())?;
         }
         Ok(trainer)
     }
@@ -87,6 +90,18 @@ impl GradientTrainer {
 }
 
 impl Trainer for GradientTrainer {
+    fn get_ready(&mut self, stop: &AtomicBool, tell: &mut dyn FnMut(Readiness)) -> Result<bool> {
+        let plan = self.plan.clone();
+        let Some(features) = plan.recipe.training.features.as_ref().filter(|_| self.steps.is_none()) else {
+            return Ok(true);
+        };
+        let mut tell = |done, of| tell(Readiness { what: "features", done, of });
+        match features.apply(&self.dataset, plan.recipe.run.threads, stop, &mut tell)? {
+            Some(made) => self.begin(Arc::new(made)).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     fn upcoming(&self, most: u64) -> Vec<Access> {
         match &self.steps {
             Some(steps) => steps.upcoming(most),
@@ -147,7 +162,8 @@ impl Trainer for GradientTrainer {
         let Some(canaries) = &self.canaries else { return Ok(None) };
         let run = &self.plan.recipe.run;
         let mut evaluator = self.plan.evaluator(run.threads)?;
-        canaries.measure(&mut evaluator, self.result(), run.delta).map(Some)
+        let (_, parameters) = self.plan.published(self.result())?;
+        canaries.measure(&mut evaluator, &parameters, run.delta).map(Some)
     }
 
     fn state(&self) -> State {
@@ -175,17 +191,14 @@ impl Trainer for GradientTrainer {
     }
 
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>> {
-        let Plan { network, description, origin, recipe, .. } = &*self.plan;
+        let Plan { description, recipe, .. } = &*self.plan;
         let (schema, components) = (Schema::of(&self.dataset), self.components.as_ref());
         let mut bundle =
             Bundle::new(schema, components, recipe.without_seeds().to_toml(), recipe_digest(folder)?);
         bundle.threshold = self.steps().decision().threshold();
         let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head), bundle.entry()]);
-        let (network, parameters) = match origin {
-            Some(origin) => origin.published(network, self.result()),
-            None => (&**network, self.result().to_vec()),
-        };
-        muffle_nn::weights::save_with(&model, network, Some(description), &parameters, &metadata)?;
+        let (network, parameters) = self.plan.published(self.result())?;
+        muffle_nn::weights::save_with(&model, &network, Some(description), &parameters, &metadata)?;
         Ok(vec![MODEL_FILE.to_string()])
     }
 }

@@ -4,10 +4,11 @@ use super::{DataShape, Plan};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::train::evaluation::Evaluator;
-use crate::train::recipe::GradientRecipe;
+use crate::train::recipe::{GradientRecipe, Recipe};
 use crate::train::views::ViewsOfRecord;
-use muffle_nn::Shape;
+use muffle_nn::{Network, Shape};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The shape of what is trained on.
 pub(super) fn shape(training: &GradientRecipe, data: &DataShape) -> Result<Shape> {
@@ -32,11 +33,24 @@ pub(super) fn shape(training: &GradientRecipe, data: &DataShape) -> Result<Shape
 impl Plan {
     /// The records that are trained on: features of them, if the recipe asks for that.
     pub fn inputs(&self, dataset: &Dataset) -> Result<Option<Dataset>> {
-        let features = self.recipe.training.features.as_ref();
-        features.map(|features| features.apply(dataset, self.recipe.run.threads)).transpose()
+        let (Recipe { run, training }, never) = (&self.recipe, AtomicBool::new(false));
+        let features = training.features.as_ref();
+        features.map_or(Ok(None), |features| features.apply(dataset, run.threads, &never, &mut |_, _| {}))
     }
 
-    /// Runs the network that was trained on records as they are.
+    /// The network that is published, with all its parameters, of which these are trained.
+    pub fn published(&self, trained: &[f32]) -> Result<(Arc<Network>, Vec<f32>)> {
+        let (network, parameters) = match &self.origin {
+            Some(origin) => origin.published(&self.network, trained),
+            None => (self.network.clone(), trained.to_vec()),
+        };
+        let Some(features) = &self.recipe.training.features else { return Ok((network, parameters)) };
+        let whole = self.description.network()?;
+        let constants = features.parameters(whole.input())?;
+        Ok((Arc::new(whole), [constants, parameters].concat()))
+    }
+
+    /// Runs the network that is published.
     pub fn evaluator(&self, threads: Option<usize>) -> Result<Evaluator> {
         let network = match self.recipe.training.features {
             Some(_) => Arc::new(self.description.network()?),

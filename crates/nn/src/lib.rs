@@ -20,6 +20,7 @@ pub mod layer;
 pub mod layers;
 pub mod limits;
 pub mod loss;
+mod micro_batches;
 pub mod model_file;
 pub mod models;
 pub mod network;

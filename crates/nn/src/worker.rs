@@ -1,20 +1,18 @@
 //! One thread's share of a step: its micro-batches, their losses, and what becomes of their gradients.
 
 mod limited;
-mod micro_batches;
 mod records;
 
 use crate::buffer::{Buffer, buffer};
 use crate::ends;
 use crate::groups::Share;
 use crate::layer::{Factors, Pass, Purpose};
+use crate::micro_batches::{Piece, micro_batches, pieces, records_of};
 use crate::network::{Network, Node};
 use crate::plan::Plan;
 use crate::rounding::LEAST_FACTOR;
 use crate::split_mix::SplitMix;
 use crate::workspace::{Step, Workspace};
-pub(crate) use micro_batches::Piece;
-use micro_batches::{micro_batches, pieces, records_of};
 use std::ops::Range;
 
 /// Decides the factors of one record's tensors from their squared gradient norms.

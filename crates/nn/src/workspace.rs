@@ -10,11 +10,11 @@ use crate::layer::{
     Around, Backward, Factors, Forward, Gradients, Layer, Memory, Pass, Purpose, Values, Weights,
 };
 use crate::loss::Loss;
+use crate::micro_batches::Piece;
 use crate::network::{Network, Node, Operation};
 use crate::plan::{Gradient, NodePlan, Plan};
 use crate::shape::Shape;
 use crate::totals::Totals;
-use crate::worker::Piece;
 use blocks::{Blocks, in_blocks};
 use std::ops::Range;
 

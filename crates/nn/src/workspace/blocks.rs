@@ -2,8 +2,8 @@
 
 use super::{Step, Workspace, layers};
 use crate::layer::{Factors, Layer, Pass, Purpose};
+use crate::micro_batches::Piece;
 use crate::network::{Network, Node, Operation};
-use crate::worker::Piece;
 use std::ops::Range;
 
 /// Values of kept gradients that should still be in the second-level cache when they are added up.

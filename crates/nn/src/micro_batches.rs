@@ -20,7 +20,7 @@ pub(crate) struct Piece {
 
 /// Splits every part into the fewest pieces of at most `most` records, of nearly equal size; micro-batches hold one piece, or if
 /// `packed` as many as fit.
-pub(super) fn pieces(records: &Share, most: usize, packed: bool) -> Vec<Piece> {
+pub(crate) fn pieces(records: &Share, most: usize, packed: bool) -> Vec<Piece> {
     let parts = || records.parts.iter().filter(|part| !part.is_empty());
     let mut pieces = Vec::with_capacity(parts().map(|part| part.len().div_ceil(most)).sum());
     let mut filled = 0;
@@ -38,12 +38,12 @@ pub(super) fn pieces(records: &Share, most: usize, packed: bool) -> Vec<Piece> {
 }
 
 /// The pieces of each micro-batch.
-pub(super) fn micro_batches(pieces: &[Piece]) -> impl Iterator<Item = &[Piece]> {
+pub(crate) fn micro_batches(pieces: &[Piece]) -> impl Iterator<Item = &[Piece]> {
     pieces.chunk_by(|_, next| next.records.start > 0)
 }
 
 /// The records of a micro-batch, by their places in the batch.
-pub(super) fn records_of(micro_batch: &[Piece]) -> Range<usize> {
+pub(crate) fn records_of(micro_batch: &[Piece]) -> Range<usize> {
     let first = micro_batch[0].first;
     first..first + micro_batch[micro_batch.len() - 1].records.end
 }

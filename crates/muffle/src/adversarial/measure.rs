@@ -70,8 +70,7 @@ pub fn diversity(generator: &mut Generator, test: &View, seed: u64) -> Result<Op
 
 /// Whether this diversity means that the generator has collapsed.
 pub fn collapsed(diversity: f64) -> bool {
-    // A comparison that NaN passes.
-    !(diversity >= COLLAPSED)
+    diversity.is_nan() || diversity < COLLAPSED
 }
 
 /// The mean distance between two different records.

@@ -177,7 +177,7 @@ fn every_access_is_charged_and_nothing_else() {
 #[test]
 fn an_empty_batch_has_noise() {
     let empty = ["batch_size=1", "records=100000000"];
-    let quiet = ["batch_size=1", "records=100000000", "noise_multiplier=0.001"];
+    let quiet = ["batch_size=1", "records=100000000", "noise_multiplier=0.01"];
     assert_ne!(trained(&empty, 2)["critic.parameters"], trained(&quiet, 2)["critic.parameters"]);
 }
 
@@ -205,7 +205,7 @@ fn one_record_moves_a_step_by_its_noise_at_most() {
         "records=399",
         "optimizer={kind=\"sgd\"}",
         "learning_rate=1",
-        "noise_multiplier=0.001",
+        "noise_multiplier=0.01",
         "steps=1",
         "generator.critic_steps=2",
     ];

@@ -94,6 +94,7 @@ pub mod objective;
 pub mod optimizer;
 pub mod pate;
 pub mod picture;
+mod polynomial;
 pub mod principal_components;
 pub mod ranges;
 pub mod recipes;

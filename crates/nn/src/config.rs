@@ -9,6 +9,7 @@ use crate::layers::activation::Activation;
 use crate::layers::average_pool::AveragePool;
 use crate::layers::batch_norm::BatchNorm;
 use crate::layers::blocks::Blocks;
+use crate::layers::chebyshev_sigmoid::ChebyshevSigmoid;
 use crate::layers::conv_transpose2d::{ConvTranspose2d, Stretch};
 use crate::layers::conv2d::Conv2d;
 use crate::layers::dense::Dense;
@@ -267,6 +268,11 @@ pub enum LayerConfig {
     PositionEmbedding,
     /// `x` times the normal distribution function of `x`.
     Gelu,
+    /// A polynomial of degree seven that stands for a sigmoid.
+    ChebyshevSigmoid {
+        /// What inputs are divided by; beyond it they are cut.
+        scale: f32,
+    },
     /// Wavelet scattering: features without parameters.
     Scattering,
     /// Every step of a sequence looks at all steps.
@@ -381,6 +387,7 @@ impl LayerConfig {
             LayerConfig::EmbeddingBag { .. } => "embedding-bag",
             LayerConfig::PositionEmbedding => "position-embedding",
             LayerConfig::Gelu => "gelu",
+            LayerConfig::ChebyshevSigmoid { .. } => "chebyshev-sigmoid",
             LayerConfig::Scattering => "scattering",
             LayerConfig::MultiHeadAttention { .. } => "multi-head-attention",
             LayerConfig::Flatten => "flatten",
@@ -457,6 +464,7 @@ impl LayerConfig {
             }
             LayerConfig::PositionEmbedding => Box::new(PositionEmbedding::new(context)?),
             LayerConfig::Gelu => Box::new(Gelu::new(context)),
+            LayerConfig::ChebyshevSigmoid { scale } => Box::new(ChebyshevSigmoid::new(context, scale)?),
             LayerConfig::Scattering => Box::new(Scattering::new(context)?),
             LayerConfig::MultiHeadAttention { heads, causal } => {
                 Box::new(MultiHeadAttention::new(context, heads, causal)?)

@@ -4,6 +4,7 @@
 
 pub mod adapters;
 pub mod atomic_file;
+pub mod boltzmann;
 pub mod buffer;
 pub mod config;
 pub mod custom;

@@ -39,8 +39,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
         print!("{HEADER}");
     }
     let steps = METHODS.iter().chain(CRITICS).map(|entry| &entry.about);
-    let others = objective::METHODS.iter().chain(pate::METHODS);
-    for entry in steps.chain(others.copied()) {
+    let others = objective::METHODS.iter().map(|entry| &entry.about).chain(pate::METHODS.iter().copied());
+    for entry in steps.chain(others) {
         for &mode in entry.modes {
             let settings = refutable(&arguments.options.settings(entry.name, mode, Vec::new()))?;
             let report = audit(&settings)?.0;

@@ -150,6 +150,6 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     let mut games: Vec<Box<dyn Game>> = vec![Box::new(committee)];
     let found = attack(&mut games, objective, settings.confidence, settings.trials, settings.seed)?;
     let seen = games[0].play(false, 0)?.len();
-    let said = Said { adjacency: terms.adjacency, claimed, proved, gaussian, threat: THREAT };
-    Ok((StepReport::new(said, &found, settings, seen), found))
+    let said = Said { adjacency: terms.adjacency, claimed, proved, gaussian, event: None, threat: THREAT };
+    Ok((StepReport::new(said, &found, settings, seen)?, found))
 }

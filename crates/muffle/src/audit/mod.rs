@@ -14,6 +14,7 @@ mod planted;
 pub mod release;
 pub mod replay;
 mod report;
+mod reports;
 pub mod results;
 pub mod runs;
 mod score;
@@ -23,7 +24,7 @@ mod subject;
 
 pub use attack::{Attack, Objective, attack};
 pub use game::Game;
-pub use neighbours::{Neighbours, neighbours};
+pub use neighbours::{Neighbours, labels, neighbours};
 pub use planted::{Planted, Record as PlantedRecord};
 pub use report::{Argument, Report, Verdict};
 pub use steps_game::StepsGame;

@@ -24,6 +24,32 @@ pub struct Neighbours {
     pub difference: bool,
 }
 
+/// The pair to try on a [`Planted`] network with biases.
+pub fn labels(planted: &Planted, adjacency: Adjacency) -> Neighbours {
+    let quiet = Record::with_gradient(0.0);
+    let name = "a label beside one other, at biases";
+    Neighbours {
+        name,
+        steps: vec![pair(planted, adjacency, &[quiet], quiet)],
+        history: 0,
+        blank: false,
+        difference: false,
+    }
+}
+
+/// The batches with a record and without it, beside others.
+fn pair(planted: &Planted, adjacency: Adjacency, others: &[Record], canary: Record) -> (Batch, Batch) {
+    let with = [others, &[canary]].concat();
+    let mut without = with.clone();
+    match adjacency {
+        Adjacency::AddRemove => drop(without.pop()),
+        Adjacency::ZeroOut => without[others.len()].inputs[0] = f32::NAN,
+        // The other class turns the gradient round.
+        Adjacency::ReplaceOne => without[others.len()].class = 1,
+    }
+    (planted.batch(&with), planted.batch(&without))
+}
+
 /// The pairs to try on a [`Planted`] network with threshold one.
 ///
 /// # Source
@@ -34,17 +60,7 @@ pub fn neighbours(planted: &Planted, adjacency: Adjacency) -> Vec<Neighbours> {
     let quiet = [Record::with_gradient(0.0); 7];
     let large = Record::with_gradient(LARGE);
     let relevant = Record { inputs: [0.0, LARGE], class: 0 };
-    let pair = |others: &[Record], canary: Record| {
-        let with = [others, &[canary]].concat();
-        let mut without = with.clone();
-        match adjacency {
-            Adjacency::AddRemove => drop(without.pop()),
-            Adjacency::ZeroOut => without[others.len()].inputs[0] = f32::NAN,
-            // The other class turns the gradient round.
-            Adjacency::ReplaceOne => without[others.len()].class = 1,
-        }
-        (planted.batch(&with), planted.batch(&without))
-    };
+    let pair = |others: &[Record], canary: Record| pair(planted, adjacency, others, canary);
     let same = || (planted.batch(&quiet), planted.batch(&quiet));
     let halves = [SMALL, 1.0 / SMALL].map(Record::with_gradient).repeat(4);
     let one = |name, steps| Neighbours { name, steps, history: 0, blank: false, difference: false };

@@ -12,7 +12,12 @@ use muffle_nn::{Batch, ModelDescription, Network, Shape};
 /// certainty: it has no gradient, and all relevance in its record lies on the second hidden value and the first output.
 pub struct Planted {
     width: usize,
+    /// Whether the first layer has biases, at weights of next to nothing.
+    biases: bool,
 }
+
+/// Weights that no input or bias gets past.
+const NEXT_TO_NOTHING: f32 = 1e-6;
 
 impl Planted {
     /// With inputs of this many values: 2·width + 4 parameters.
@@ -21,18 +26,29 @@ impl Planted {
     /// If the width is less than two.
     pub fn new(width: usize) -> Planted {
         assert!(width > 1, "a record needs two values");
-        Planted { width }
+        Planted { width, biases: false }
+    }
+
+    /// The same with biases in the first layer, no weights before them and next to none behind: the gradient of the biases shows how many
+    /// records there are of each class, whatever their inputs are.
+    pub fn with_biases(width: usize) -> Planted {
+        Planted { biases: true, ..Planted::new(width) }
     }
 
     /// The network.
     pub fn model(&self) -> ModelDescription {
-        let layer = || LayerConfig::Dense { features: 2, bias: false }.into();
-        ModelDescription { input: Shape::Vector(self.width), layers: vec![layer(), layer()] }
+        let layer = |bias: bool| LayerConfig::Dense { features: 2, bias }.into();
+        ModelDescription { input: Shape::Vector(self.width), layers: vec![layer(self.biases), layer(false)] }
     }
 
     /// The copies, and the weights of the outputs.
     pub fn parameters(&self, network: &Network) -> Vec<f32> {
         let mut parameters = vec![0.0; network.parameter_len()];
+        if self.biases {
+            let second = parameters.len() - 4;
+            (parameters[second + 1], parameters[second + 3]) = (NEXT_TO_NOTHING, -NEXT_TO_NOTHING);
+            return parameters;
+        }
         (parameters[0], parameters[self.width + 1]) = (1.0, 1.0);
         let second = network.parameters()[1].range.start;
         (parameters[second + 1], parameters[second + 3]) = (1.0, -1.0);

@@ -2,13 +2,15 @@
 
 use super::attack::{Attack, Objective, attack};
 use super::game::Game;
+use super::reports::ReportGame;
 use super::step::{Said, Settings, StepReport};
 use crate::State;
 use crate::data::{Dataset, Records, Scaling, Split, Visibility};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::methods::Mode;
-use crate::run::{Job, Kind, Parts, Purse, RunRecipe, Trainer, ready};
+use crate::objective::{KIND, Plan, Recipe, planted as planted_settings};
+use crate::run::{Job, Parts, Purse, RunRecipe, Trainer, ready};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Adjacency, Composition, Event, Mechanism, Release, Sampling, Step};
 use muffle_nn::Shape;
@@ -23,8 +25,6 @@ pub const THREAT: &str = "white box: the attacker sees every number that is rele
 const WIDTH: usize = 8;
 /// Records beside the one in question: enough that noise on a mean does not hide where it is.
 const OTHERS: usize = 128;
-/// Units of a hidden layer, where there is one: few, so that plays are short.
-const HIDDEN: usize = 4;
 /// The share of the noise that is left of it where the attacker works out what a release would have been.
 const NEXT_TO_NOTHING: f64 = 1e-6;
 
@@ -39,7 +39,13 @@ struct Pair {
     /// Whether only the last release is published: what a form that is not proved computes on the way is hidden.
     last_only: bool,
     /// What is then published without noise, without the record and with it.
-    expected: [OnceCell<(String, Vec<f32>)>; 2],
+    expected: [OnceCell<State>; 2],
+}
+
+/// A release: what is known before it, and what it shows.
+struct Seen {
+    before: State,
+    shown: State,
 }
 
 impl Pair {
@@ -48,51 +54,61 @@ impl Pair {
     }
 
     /// Everything that a run releases.
-    fn releases(&self, present: bool, seed: u64) -> Result<State> {
+    fn releases(&self, present: bool, seed: u64) -> Result<Vec<Seen>> {
         self.published(&*self.noisy.with_seed(Some(seed)), present)
     }
 
     /// What is published of a run of a job.
-    fn published(&self, job: &dyn Job, present: bool) -> Result<State> {
+    fn published(&self, job: &dyn Job, present: bool) -> Result<Vec<Seen>> {
+        let mut releases = self.steps(job, present, job.terms().steps)?;
+        Ok(if self.last_only { releases.split_off(releases.len() - 1) } else { releases })
+    }
+
+    /// What the first steps of a job show, one by one.
+    fn steps(&self, job: &dyn Job, present: bool, steps: u64) -> Result<Vec<Seen>> {
         let mut trainer = job.trainer(self.dataset(present))?;
         ready(&mut *trainer)?;
-        let steps = job.terms().steps;
-        take(&mut *trainer, steps - 1)?;
-        let before = if self.last_only { trainer.state() } else { State::new() };
-        take(&mut *trainer, 1)?;
-        Ok(trainer.state().into_iter().filter(|(name, _)| !before.contains_key(name)).collect())
+        let (mut releases, mut before) = (Vec::new(), trainer.state());
+        for _ in 0..steps {
+            let shown = step(&mut *trainer, &before)?;
+            releases.push(Seen { before, shown });
+            before = trainer.state();
+        }
+        Ok(releases)
     }
 
     /// How far apart the last releases of both data sets are, without noise.
     fn distance(&self) -> Result<f64> {
-        let (with, without) = (self.published(&*self.exact, true)?, self.published(&*self.exact, false)?);
-        let apart = with.values().flatten().zip(without.values().flatten());
-        Ok(apart.map(|(with, without)| f64::from(with - without).abs()).sum())
+        let last = |present: bool| -> Result<Vec<f32>> {
+            let releases = self.published(&*self.exact, present)?.pop();
+            Ok(releases.map_or(Vec::new(), |last| last.shown.into_values().flatten().collect()))
+        };
+        let (with, without) = (last(true)?, last(false)?);
+        Ok(with.iter().zip(&without).map(|(with, without)| f64::from(with - without).abs()).sum())
     }
 
-    /// What the release after these would be on a data set, without noise: its name with its numbers.
-    fn next(&self, present: bool, before: &State, step: u64) -> Result<(String, Vec<f32>)> {
+    /// What the release after these would show on a data set, without noise.
+    fn next(&self, present: bool, before: &State, taken: u64) -> Result<State> {
         if self.last_only {
             let expected = &self.expected[usize::from(present)];
             if expected.get().is_none() {
-                let last = self.published(&*self.exact, present)?.into_iter().next();
-                let _ = expected.set(last.expect("a step releases something"));
+                let last = self.published(&*self.exact, present)?.pop();
+                let _ = expected.set(last.map_or(State::new(), |last| last.shown));
             }
             return Ok(expected.get().expect("it was worked out").clone());
         }
         let mut trainer = self.exact.trainer(self.dataset(present))?;
         ready(&mut *trainer)?;
-        trainer.restore(before, step)?;
-        take(&mut *trainer, 1)?;
-        let new = trainer.state().into_iter().find(|(name, _)| !before.contains_key(name));
-        Ok(new.expect("a step releases something"))
+        trainer.restore(before, taken)?;
+        step(&mut *trainer, before)
     }
 }
 
-/// Pays for steps from nowhere, and takes them.
-fn take(trainer: &mut dyn Trainer, steps: u64) -> Result<()> {
-    let mut purse = Purse::new(Ledger::in_memory(), None)?;
-    (0..steps).try_for_each(|_| purse.pay_and_do(trainer, 1).map(|_| ()))
+/// Pays for a step from nowhere, takes it, and says what is new in the state.
+fn step(trainer: &mut dyn Trainer, before: &State) -> Result<State> {
+    Purse::new(Ledger::in_memory(), None)?.pay_and_do(trainer, 1)?;
+    let state = trainer.state().into_iter();
+    Ok(state.filter(|(name, values)| before.get(name) != Some(values)).collect())
 }
 
 /// The attacker sees all numbers.
@@ -104,16 +120,44 @@ impl Game for AllNumbers {
     }
 
     fn play(&mut self, present: bool, seed: u64) -> Result<Vec<f32>> {
-        Ok(self.0.releases(present, seed)?.into_values().flatten().collect())
+        let releases = self.0.releases(present, seed)?.into_iter();
+        Ok(releases.flat_map(|release| release.shown.into_values().flatten()).collect())
     }
 
     fn parts(&self) -> Vec<Range<usize>> {
-        let lens = self.0.releases(false, 0).unwrap_or_default().into_values().map(|values| values.len());
+        let releases = self.0.releases(false, 0).unwrap_or_default().into_iter();
+        let lens = releases.flat_map(|release| release.shown.into_values().map(|values| values.len()));
         let parts = lens.scan(0, |end, len| {
             *end += len;
             Some(*end - len..*end)
         });
         parts.collect()
+    }
+}
+
+/// The attacker subtracts how far the first two steps moved something: noise that they share is gone.
+struct Difference(Rc<Pair>);
+
+impl Game for Difference {
+    fn name(&self) -> &str {
+        self.0.name
+    }
+
+    fn play(&mut self, present: bool, seed: u64) -> Result<Vec<f32>> {
+        let releases = self.0.steps(&*self.0.noisy.with_seed(Some(seed)), present, 2)?;
+        let moved = |release: &Seen| -> Vec<f32> {
+            let values =
+                release.shown.iter().filter_map(|(name, now)| Some((now, release.before.get(name)?)));
+            values
+                .flat_map(|(now, before)| now.iter().zip(before).map(|(now, before)| now - before))
+                .collect()
+        };
+        let (first, second) = (moved(&releases[0]), moved(&releases[1]));
+        Ok(first.iter().zip(&second).map(|(first, second)| first - second).collect())
+    }
+
+    fn parts(&self) -> Vec<Range<usize>> {
+        Vec::new()
     }
 }
 
@@ -127,22 +171,25 @@ impl Game for LikelihoodRatios {
     }
 
     fn play(&mut self, present: bool, seed: u64) -> Result<Vec<f32>> {
-        let (mut released, mut before) = (self.0.releases(present, seed)?, State::new());
         let [mut gaussian, mut laplace] = [Vec::new(), Vec::new()];
-        for step in 0..released.len() as u64 {
-            let (name, with) = self.0.next(true, &before, step)?;
-            let (_, without) = self.0.next(false, &before, step)?;
-            let seen = released.remove(&name).unwrap_or_default();
-            let sum = |term: fn(f64, f64) -> f64| {
-                let terms = seen.iter().zip(with.iter().zip(&without)).map(|(seen, (with, without))| {
-                    let from = |middle: &f32| f64::from(*seen) - f64::from(*middle);
-                    term(from(without), from(with))
-                });
-                terms.sum::<f64>() as f32
-            };
-            gaussian.push(sum(|without, with| without.powi(2) - with.powi(2)));
-            laplace.push(sum(|without, with| without.abs() - with.abs()));
-            before.insert(name, seen);
+        for (taken, Seen { before, shown }) in self.0.releases(present, seed)?.into_iter().enumerate() {
+            let with = self.0.next(true, &before, taken as u64)?;
+            let without = self.0.next(false, &before, taken as u64)?;
+            let names =
+                shown.iter().filter_map(|(name, seen)| Some((seen, with.get(name)?, without.get(name)?)));
+            let [mut square, mut size, mut squares, mut sizes] = [0.0; 4];
+            for (seen, with, without) in names {
+                for (seen, (with, without)) in seen.iter().zip(with.iter().zip(without)) {
+                    let [seen, with, without] = [seen, with, without].map(|value| f64::from(*value));
+                    square += (seen - without).powi(2) - (seen - with).powi(2);
+                    size += (seen - without).abs() - (seen - with).abs();
+                    squares += (with - without).powi(2);
+                    sizes += (with - without).abs();
+                }
+            }
+            // Over the distance of both worlds, so that releases of any scale can be added up.
+            gaussian.push(if squares > 0.0 { (square / squares) as f32 } else { 0.0 });
+            laplace.push(if sizes > 0.0 { (size / sizes) as f32 } else { 0.0 });
         }
         Ok([gaussian, laplace].concat())
     }
@@ -164,9 +211,9 @@ fn dataset(records: &[Record]) -> Result<Dataset> {
     Ok(Dataset::new("planted", shape, classes, scaling, Visibility::Public, split.clone(), split)?)
 }
 
-/// What an attacker plays against a job on planted records: a record that moves sums as far as it can, and under `replace_one` one of which
+/// What an attacker plays against a job on planted records, with so much of the noise that is paid for: a record that moves sums as far as it can, and under `replace_one` one of which
 /// only the label differs.
-pub fn games(kind: &Kind, settings: &Settings) -> Result<Vec<Box<dyn Game>>> {
+pub fn games(settings: &Settings, share: f64) -> Result<Vec<Box<dyn Game>>> {
     let along = |place: usize, value: f32| {
         let mut record = [0.0; WIDTH];
         record[place] = value;
@@ -178,7 +225,7 @@ pub fn games(kind: &Kind, settings: &Settings) -> Result<Vec<Box<dyn Game>>> {
         (along(place, sign), (record / 4 % 2) as u32)
     };
     let others: Vec<Record> = (0..OTHERS).map(other).collect();
-    let pairs: Vec<(&'static str, Option<Record>)> = match planted(kind, settings, 1.0)?.terms().adjacency {
+    let pairs: Vec<(&'static str, Option<Record>)> = match planted(settings, 1.0)?.adjacency {
         // An empty record adds nothing to a sum, so that it may as well not be there.
         Adjacency::AddRemove | Adjacency::ZeroOut => vec![("a record beside others", None)],
         Adjacency::ReplaceOne => vec![
@@ -190,12 +237,24 @@ pub fn games(kind: &Kind, settings: &Settings) -> Result<Vec<Box<dyn Game>>> {
     for (name, other) in pairs {
         let with = dataset(&[&others[..], &[(along(0, 1.0), 1)]].concat())?;
         let without = dataset(&others.iter().copied().chain(other).collect::<Vec<_>>())?;
-        found.push(pair(kind, settings, name, with, without)?);
-    }
-    if settings.mode == Mode::AsPublished {
-        found.push(tipping(kind, settings)?);
+        found.push(pair((settings, share), name, with, without)?);
     }
     let mut games: Vec<Box<dyn Game>> = Vec::new();
+    let reports = ReportGame::of(&planted(settings, share)?);
+    games.extend(reports.map(|game| Box::new(game) as Box<dyn Game>));
+    if settings.mode == Mode::AsPublished {
+        found.push(tipping((settings, share))?);
+        // Beside one that says nothing, and perhaps in one of two steps only.
+        let (quiet, ones) = (([0.0; WIDTH], 0), ([1.0; WIDTH], 1));
+        let (with, without) = (dataset(&[quiet, ones])?, dataset(&[quiet])?);
+        let alone =
+            Rc::new(pair((settings, share), "a record beside a quiet one, in two steps", with, without)?);
+        let mut difference = Difference(alone.clone());
+        if !difference.play(false, 0)?.is_empty() {
+            games.push(Box::new(difference));
+        }
+        games.push(Box::new(AllNumbers(alone)));
+    }
     for pair in found.into_iter().map(Rc::new) {
         games.push(Box::new(LikelihoodRatios(pair.clone())));
         games.push(Box::new(AllNumbers(pair)));
@@ -204,17 +263,15 @@ pub fn games(kind: &Kind, settings: &Settings) -> Result<Vec<Box<dyn Game>>> {
 }
 
 fn pair(
-    kind: &Kind,
-    settings: &Settings,
+    (settings, share): (&Settings, f64),
     name: &'static str,
     with: Dataset,
     without: Dataset,
 ) -> Result<Pair> {
-    let (noisy, exact) = (planted(kind, settings, 1.0)?, planted(kind, settings, NEXT_TO_NOTHING)?);
     Ok(Pair {
         name,
-        noisy,
-        exact,
+        noisy: Box::new(planted(settings, share)?),
+        exact: Box::new(planted(settings, NEXT_TO_NOTHING)?),
         with,
         without,
         last_only: settings.mode == Mode::AsPublished,
@@ -223,7 +280,7 @@ fn pair(
 }
 
 /// A record that tips the relevance of a feature, beside as many others with that feature as it takes: all of theirs change with it.
-fn tipping(kind: &Kind, settings: &Settings) -> Result<Pair> {
+fn tipping(settings: (&Settings, f64)) -> Result<Pair> {
     let record = |place: usize, sign: f32| {
         let mut record = [0.0; WIDTH];
         (record[place], record[WIDTH - 1]) = (sign, sign);
@@ -236,7 +293,7 @@ fn tipping(kind: &Kind, settings: &Settings) -> Result<Pair> {
         };
         let others: Vec<Record> = (0..OTHERS).map(other).collect();
         let with = dataset(&[&others[..], &[record(0, 1.0)]].concat())?;
-        pair(kind, settings, "a record that tips the relevance of a feature", with, dataset(&others)?)
+        pair(settings, "a record that tips the relevance of a feature", with, dataset(&others)?)
     };
     let mut best = (among(0)?, 0.0);
     for alike in 1..OTHERS / 2 {
@@ -250,8 +307,8 @@ fn tipping(kind: &Kind, settings: &Settings) -> Result<Pair> {
 }
 
 /// A job of a method on planted records, with so much of the noise. What is added to eigenvalues in proportion to it stays what it was.
-fn planted(kind: &Kind, settings: &Settings, share: f64) -> Result<Box<dyn Job>> {
-    let about = (kind.methods)().into_iter().find(|about| about.name == settings.method);
+fn planted(settings: &Settings, share: f64) -> Result<Plan> {
+    let about = (KIND.methods)().into_iter().find(|about| about.name == settings.method);
     let usual = about.map_or(&[][..], |about| about.settings).iter().map(ToString::to_string);
     let own = [
         format!("noise_multiplier={}", share * settings.noise_multiplier),
@@ -260,38 +317,42 @@ fn planted(kind: &Kind, settings: &Settings, share: f64) -> Result<Box<dyn Job>>
         "threads=1".to_string(),
         "seed=0".to_string(),
     ];
+    let small = planted_settings(&settings.method, settings.mode).iter().map(ToString::to_string);
     let parameters = about.map_or(&[][..], |about| about.parameters).iter();
-    let changed = parameters.filter_map(|parameter| match parameter.name {
-        "hidden" => Some(format!("parameters.hidden={HIDDEN}")),
-        "ridge" => Some(format!("parameters.ridge={}", parameter.default / share)),
-        _ => None,
-    });
+    let ridge = parameters.filter(|parameter| parameter.name == "ridge" && parameter.default > 0.0);
+    let ridge = ridge.map(|parameter| format!("parameters.ridge={}", parameter.default / share));
     let changes: Vec<String> =
-        usual.chain(own).chain(changed).chain(settings.settings.iter().cloned()).collect();
-    let Some(training) = kind.usual else {
-        return Err(Error::Plan(format!("training of kind \"{}\" has no audit of its releases", kind.name)));
-    };
-    let run = RunRecipe { delta: settings.delta, kind: kind.name.to_string(), ..RunRecipe::new("none") };
-    let training: toml::Table = training.parse().expect("the usual settings of a kind are TOML");
-    let parts = Parts::parse("the audit", &Parts::to_toml(&run, &training), &changes)?;
-    (kind.plan)(&parts, &dataset(&[([0.0; WIDTH], 0)])?)
+        usual.chain(own).chain(small).chain(ridge).chain(settings.settings.iter().cloned()).collect();
+    let run = RunRecipe { delta: settings.delta, kind: KIND.name.to_string(), ..RunRecipe::new("none") };
+    let text = Parts::to_toml(&run, &toml::Table::new());
+    Plan::new(Recipe::of(&Parts::parse("the audit", &text, &changes)?)?, &dataset(&[([0.0; WIDTH], 0)])?)
 }
 
 /// Audits everything that a job of a method releases.
-pub fn audit(kind: &Kind, settings: &Settings) -> Result<(StepReport, Attack)> {
-    let job = planted(kind, settings, 1.0)?;
+pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
+    audit_with(settings, 1.0)
+}
+
+/// The same if the noise were so much of what is paid for: a mistake that an audit has to find.
+pub fn audit_with(settings: &Settings, share: f64) -> Result<(StepReport, Attack)> {
+    let job = planted(settings, 1.0)?;
     let (terms, cost) = (job.terms(), job.cost()?);
     let proved = match settings.mode {
         Mode::Sound => Some(Pld.epsilon(&cost, terms.adjacency, settings.delta)?.epsilon),
         Mode::AsPublished => None,
     };
     let gaussian = proved.is_some() && is_gaussian(&cost)?;
-    let objective = if gaussian { Objective::Mu } else { Objective::Epsilon { delta: settings.delta } };
-    let mut games = games(kind, settings)?;
+    let objective = match proved {
+        Some(_) => Objective::Mu,
+        None => Objective::Epsilon { delta: settings.delta },
+    };
+    let mut games = games(settings, share)?;
     let found = attack(&mut games, objective, settings.confidence, settings.trials, settings.seed)?;
     let parameters = games[1].play(false, 0)?.len();
-    let said = Said { adjacency: terms.adjacency, claimed: terms.claimed, proved, gaussian, threat: THREAT };
-    Ok((StepReport::new(said, &found, settings, parameters), found))
+    let event = Some(cost).filter(|_| proved.is_some());
+    let said =
+        Said { adjacency: terms.adjacency, claimed: terms.claimed, proved, gaussian, event, threat: THREAT };
+    Ok((StepReport::new(said, &found, settings, parameters)?, found))
 }
 
 /// Whether everything is a Gaussian mechanism on all records: so is the whole.

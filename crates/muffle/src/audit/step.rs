@@ -3,7 +3,7 @@
 use super::attack::{Attack, Objective, attack};
 use super::committee;
 use super::game::Game;
-use super::neighbours::neighbours;
+use super::neighbours::{labels, neighbours};
 use super::planted::Planted;
 use super::release;
 use super::report::{Argument, Report, Verdict};
@@ -86,6 +86,11 @@ pub struct Case {
 impl Case {
     /// One step of a method without sampling, on a [`Planted`] network with threshold one.
     pub fn new(settings: &Settings) -> Result<Case> {
+        Case::on(&Planted::new(settings.width), settings)
+    }
+
+    /// The same on a network of one's choice.
+    fn on(planted: &Planted, settings: &Settings) -> Result<Case> {
         let entry = methods::find(&settings.method).map_err(Error::Plan)?;
         let own = |setting: &&&str| {
             ["sampler", "adjacency", "noise", "clip"]
@@ -97,7 +102,7 @@ impl Case {
         changes.extend(settings.settings.iter().cloned());
         // A price that is stated for epochs of batches has no meaning for a step: its steps are those of the sound form.
         let epochs = entry.claim == Claim::ReshuffledEpoch && settings.mode == Mode::AsPublished;
-        let model = ModelChoice::from(&Planted::new(settings.width).model());
+        let model = ModelChoice::from(&planted.model());
         let recipe = Recipe {
             run: RunRecipe { delta: settings.delta, ..RunRecipe::new("none") },
             training: GradientRecipe {
@@ -127,6 +132,14 @@ impl Case {
         };
         let gaussian = proved.is_some() || plan.build_method()?.is_gaussian();
         Ok(Case { adjacency: plan.adjacency, claimed: plan.claimed, proved, gaussian, plan })
+    }
+
+    /// The step at the planted parameters.
+    fn subject(&self, planted: &Planted) -> Subject<'_> {
+        Subject {
+            adjacency: self.adjacency,
+            ..Subject::of(&self.plan, planted.parameters(&self.plan.network))
+        }
     }
 
     /// What Yu et al. print for an epoch of batches, where a record is exchanged for another: their price of random
@@ -164,30 +177,43 @@ pub fn refutable(settings: &Settings) -> Result<Settings> {
 /// Audits a step of a published method; of a method that takes no steps of descent, everything that it releases.
 pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     check(settings)?;
-    if objective::METHODS.iter().any(|about| about.name == settings.method) {
-        return release::audit(&objective::KIND, settings);
+    if objective::METHODS.iter().any(|entry| entry.name == settings.method) {
+        return release::audit(settings);
     }
     if pate::METHODS.iter().any(|about| about.name == settings.method) {
         return committee::audit(settings);
     }
     let case = Case::new(settings)?;
-    let planted = Planted::new(settings.width);
-    let subject = Subject {
-        adjacency: case.adjacency,
-        ..Subject::of(&case.plan, planted.parameters(&case.plan.network))
-    };
-    let attack = search(&subject, &planted, case.gaussian, settings)?;
-    Ok((report(&case, &attack, settings), attack))
+    let (planted, biased) = (Planted::new(settings.width), Planted::with_biases(settings.width));
+    // Of a published form that is about classes, what it gives away of them by themselves.
+    let open = settings.mode == Mode::AsPublished && case.plan.method.needs_classes;
+    let labelled = open.then(|| Case::on(&biased, settings)).transpose()?;
+    let subjects = (case.subject(&planted), labelled.as_ref().map(|case| case.subject(&biased)));
+    let mut games = games(&subjects.0, &planted)?;
+    if let Some(subject) = &subjects.1 {
+        games.push(Box::new(StepsGame::new(subject, labels(&biased, subject.adjacency))?));
+    }
+    let objective = objective(case.gaussian, settings);
+    let found = attack(&mut games, objective, settings.confidence, settings.trials, settings.seed)?;
+    Ok((report(&case, &found, settings)?, found))
 }
 
 /// Looks for the best attack on a subject.
 pub fn search(subject: &Subject, planted: &Planted, gaussian: bool, settings: &Settings) -> Result<Attack> {
-    let mut games: Vec<Box<dyn Game + '_>> = Vec::new();
+    let mut games = games(subject, planted)?;
+    attack(&mut games, objective(gaussian, settings), settings.confidence, settings.trials, settings.seed)
+}
+
+fn games<'a>(subject: &'a Subject<'a>, planted: &Planted) -> Result<Vec<Box<dyn Game + 'a>>> {
+    let mut games: Vec<Box<dyn Game + 'a>> = Vec::new();
     for pair in neighbours(planted, subject.adjacency) {
         games.push(Box::new(StepsGame::new(subject, pair)?));
     }
-    let objective = if gaussian { Objective::Mu } else { Objective::Epsilon { delta: settings.delta } };
-    attack(&mut games, objective, settings.confidence, settings.trials, settings.seed)
+    Ok(games)
+}
+
+fn objective(gaussian: bool, settings: &Settings) -> Objective {
+    if gaussian { Objective::Mu } else { Objective::Epsilon { delta: settings.delta } }
 }
 
 fn check(settings: &Settings) -> Result<()> {
@@ -207,12 +233,13 @@ fn check(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-fn report(case: &Case, attack: &Attack, settings: &Settings) -> StepReport {
+fn report(case: &Case, attack: &Attack, settings: &Settings) -> Result<StepReport> {
     let said = Said {
         adjacency: case.adjacency,
         claimed: case.claimed,
         proved: case.proved,
         gaussian: case.gaussian,
+        event: None,
         threat: THREAT,
     };
     StepReport::new(said, attack, settings, case.plan.network.parameter_len())
@@ -225,17 +252,27 @@ pub(super) struct Said {
     pub proved: Option<f64>,
     /// Whether it is Gaussian by design.
     pub gaussian: bool,
+    /// What is paid for, where that is not Gaussian and known.
+    pub event: Option<Event>,
     pub threat: &'static str,
 }
 
 impl StepReport {
     /// What an attack makes of it.
-    pub(super) fn new(said: Said, attack: &Attack, settings: &Settings, parameters: usize) -> StepReport {
+    pub(super) fn new(
+        said: Said,
+        attack: &Attack,
+        settings: &Settings,
+        parameters: usize,
+    ) -> Result<StepReport> {
         let (found, delta, confidence) = (attack.detections, settings.delta, settings.confidence);
         let free = found.epsilon(delta, confidence);
-        let (argument, measured) = match said.gaussian {
-            true => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
-            false => (Argument::ClopperPearson, free),
+        let (argument, measured) = match said.event {
+            _ if said.gaussian => (Argument::Gaussian, found.gaussian_epsilon(delta, confidence)),
+            Some(event) => {
+                (Argument::NoiseFactor, found.epsilon_within(&event, said.adjacency, delta, confidence)?)
+            }
+            None => (Argument::ClopperPearson, free),
         };
         let report = Report {
             verdict: Verdict::of(said.claimed, said.proved, measured),
@@ -255,12 +292,12 @@ impl StepReport {
             false_positives: found.false_positives,
             seed: settings.seed,
         };
-        StepReport {
+        Ok(StepReport {
             report,
             noise_multiplier: settings.noise_multiplier,
             pair: attack.pair.clone(),
             statistic: attack.statistic.clone(),
             parameters,
-        }
+        })
     }
 }

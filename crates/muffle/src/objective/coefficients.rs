@@ -4,7 +4,7 @@ use super::features::FeatureMap;
 use super::targets::Rows;
 use crate::clip::MARGIN;
 use crate::error::Result;
-use crate::mechanism::{BoundedVector, NoiseKind};
+use crate::mechanism::{BoundedVector, NoiseKind, Reported};
 use crate::moments::{BLOCK, SecondMoments, add_products, triangle};
 use muffle_nn::{Engine, Examples, Options, Purpose, Target};
 use nalgebra::{DMatrix, DVector};
@@ -93,16 +93,13 @@ impl Form {
     }
 
     /// The numbers that are released.
-    fn flattened(&self, linear: &DMatrix<f64>, upper: &DMatrix<f64>) -> BoundedVector {
+    fn flattened(&self, linear: &DMatrix<f64>, upper: &DMatrix<f64>) -> Vec<f64> {
         let mut values: Vec<f64> = linear.iter().copied().collect();
         let weighted = DMatrix::from_fn(upper.nrows(), upper.ncols(), |row, column| {
             upper[(row, column)] * if row == column { self.quadratic } else { self.quadratic * self.beside() }
         });
         values.extend(triangle::of(&weighted));
-        match self.noise {
-            NoiseKind::Gaussian => BoundedVector::l2(values, self.bound()),
-            NoiseKind::Laplace => BoundedVector::l1(values, self.bound()),
-        }
+        values
     }
 
     /// The coefficients that were released as these numbers, for so many features with the constant.
@@ -150,6 +147,15 @@ impl Sums<'_> {
     /// One record changes the numbers by at most the form's [bound](Form::bound), rounding included: features are scaled again here,
     /// whatever the network makes of them, with a margin of 10⁻⁵; a record whose features are not finite contributes nothing.
     pub fn coefficients(&self) -> Result<BoundedVector> {
+        let values = self.values()?;
+        Ok(match self.form.noise {
+            NoiseKind::Gaussian => BoundedVector::l2(values, self.form.bound()),
+            NoiseKind::Laplace => BoundedVector::l1(values, self.form.bound()),
+        })
+    }
+
+    /// The numbers of the coefficients. **Not private.**
+    fn values(&self) -> Result<Vec<f64>> {
         let width = self.map.width() + 1;
         let mut linear = DMatrix::zeros(self.form.rows.count(), width);
         let mut quadratic = SecondMoments::new(width);
@@ -158,6 +164,16 @@ impl Sums<'_> {
             quadratic.add(features);
         })?;
         Ok(self.form.flattened(&linear, quadratic.upper()))
+    }
+
+    /// The coefficients of what records reported of themselves, which is free to use (R9).
+    pub fn of_reports(
+        form: &Form,
+        map: &FeatureMap,
+        reports: &Reported,
+        threads: Option<usize>,
+    ) -> Result<Vec<f64>> {
+        Sums { form, map, inputs: map, records: reports, threads }.values()
     }
 
     /// The sum of the features, the constant behind them, for a release.

@@ -4,7 +4,7 @@ use crate::digest::sha256;
 use crate::error::{Error, Result};
 use crate::mechanism::NoiseKind;
 use muffle_nn::config::{Entry, LayerConfig, Piece};
-use muffle_nn::initialise::initial_parameters;
+use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::{ModelDescription, Network, Shape, regular_file, weights};
 use serde::{Deserialize, Serialize};
@@ -160,6 +160,25 @@ impl FeatureMap {
     /// Each of these features times a weight that follows from what was released, scaled into the unit ball again.
     pub fn weighed(&self, weights: &[f64]) -> Result<FeatureMap> {
         self.changed(weights, &vec![0.0; weights.len()])
+    }
+
+    /// The same features of inputs that are each multiplied by the root of a share.
+    pub fn scaled(&self, shares: &[f64]) -> Result<FeatureMap> {
+        // The norm that stands behind them is put there again.
+        let own = self.description.layers.len() - 2;
+        let first: Entry = LayerConfig::Scale.into();
+        let layers = [first].into_iter().chain(self.description.layers[..own].iter().cloned()).collect();
+        let scales = shares.iter().map(|share| share.sqrt() as f32);
+        let parameters = scales.chain(self.parameters.iter().copied()).collect();
+        FeatureMap::new(self.description.input, layers, self.noise, |_| parameters)
+    }
+
+    /// The features with a last layer of random weights: a model that is public, so that relevance to it can be asked for.
+    pub fn at_random(&self, outputs: usize, seed: u64) -> Result<Published> {
+        let mut generator = SplitMix::new(seed);
+        let mut row = |_| (0..self.width()).map(|_| generator.normal()).collect();
+        let rows: Vec<Vec<f32>> = (0..outputs).map(&mut row).collect();
+        self.published(&rows, &vec![0.0; outputs])
     }
 
     /// A dense layer that looks at each feature by itself.

@@ -3,6 +3,7 @@
 use super::methods::METHODS;
 use super::plan::Plan;
 use super::recipe::Recipe;
+use super::stack::StackTrainer;
 use super::trainer::ObjectiveTrainer;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 pub static KIND: Kind = Kind {
     name: "objective",
     about: "the coefficients of a loss on fixed features, released once and solved for",
-    methods: || METHODS.to_vec(),
+    methods: || METHODS.iter().map(|entry| &entry.about).collect(),
     usual: Some("features = { kind = \"raw\" }"),
     plan: |parts, dataset| Ok(Box::new(Plan::new(Recipe::of(parts)?, dataset)?)),
 };
@@ -30,10 +31,24 @@ impl Job for Plan {
     }
 
     fn cost(&self) -> Result<Event> {
-        Ok(Event::compose(self.accesses().into_iter().map(|access| access.release)))
+        Ok(Event::compose(self.accesses().into_iter().filter_map(|access| access.charge)))
     }
 
     fn outline(&self) -> Vec<(&'static str, String)> {
+        if let Some(stack) = &self.learned.stack {
+            let (layers, batch) = (stack.layers.len(), stack.descent.batch);
+            return vec![(
+                "layers",
+                format!("{layers}, one after the other on samples of {batch}, and a head"),
+            )];
+        }
+        if self.learned.reports.is_some() {
+            let inputs = self.map.network().input().len();
+            return vec![
+                ("reports", format!("of every record, {inputs} inputs with noise and a class")),
+                ("noise multiplier", format!("{:.4}", self.noise_multiplier)),
+            ];
+        }
         let (width, count, bound) = (self.width(), self.coefficients(), self.form.bound());
         vec![
             ("features", format!("{width} for each record, of a norm of at most 1")),
@@ -63,6 +78,10 @@ impl Job for Plan {
     }
 
     fn trainer(&self, dataset: &Dataset) -> Result<Box<dyn Trainer>> {
-        Ok(Box::new(ObjectiveTrainer::new(self, dataset, self.recipe.run.key()?)?))
+        let key = self.recipe.run.key()?;
+        Ok(match &self.learned.stack {
+            Some(_) => Box::new(StackTrainer::new(self, dataset, key)?),
+            None => Box::new(ObjectiveTrainer::new(self, dataset, key)?),
+        })
     }
 }

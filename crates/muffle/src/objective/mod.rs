@@ -7,24 +7,36 @@
 //!
 //! [`Plan`] is the job, [`KIND`] the row of the table of kinds.
 
+mod belief;
+mod choices;
 mod coefficients;
 mod features;
+mod frozen;
+mod in_parts;
 mod job;
 mod methods;
 mod plan;
+mod purposes;
 mod recipe;
 mod solve;
+mod stack;
 mod targets;
 #[cfg(test)]
 mod tests;
 mod trainer;
 
+pub use belief::BeliefTraining;
+pub use choices::{Belief, Choices, Descent, Encoder, Filters, Reports, Stack, StackLayer, Weigh, Weighing};
 pub use coefficients::{Coefficients, Form, Sums};
 pub use features::{FeatureMap, Features, Published};
 pub use job::KIND;
-pub use methods::{DPA, FUNCTIONAL_MECHANISM, METHODS, PRIVR};
-pub use plan::{Encoder, Plan, Weighing};
+pub use methods::{Entry, FUNCTIONAL_MECHANISM, Learns, METHODS, planted};
+pub use plan::Plan;
+pub use purposes::{
+    CENTRE, COEFFICIENTS, DECODER, DRAFT, EXTREMES, HEAD, PRETRAINING, RELEVANCE, REPORTS, STATISTICS,
+};
 pub use recipe::{ObjectiveRecipe, Recipe};
 pub use solve::solve;
+pub use stack::StackTrainer;
 pub use targets::Rows;
-pub use trainer::{CENTRE, COEFFICIENTS, DECODER, DRAFT, ObjectiveTrainer, RELEVANCE};
+pub use trainer::ObjectiveTrainer;

@@ -1,16 +1,22 @@
 //! From a recipe and its data to numbers: what is released, with what noise, at what price.
 
+mod check;
+
+use super::belief::BeliefTraining;
+use super::choices::{Choices, Descent, Weigh};
 use super::coefficients::Form;
 use super::features::{FeatureMap, Features};
-use super::methods;
+use super::methods::Entry;
+use super::purposes::{
+    CENTRE, COEFFICIENTS, DECODER, DRAFT, EXTREMES, HEAD, PRETRAINING, RELEVANCE, REPORTS, STATISTICS,
+};
 use super::recipe::Recipe;
 use super::targets::Rows;
-use super::trainer::{CENTRE, COEFFICIENTS, DECODER, DRAFT, RELEVANCE};
-use crate::data::{Dataset, Visibility};
+use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Purpose};
-use crate::mechanism::{NoiseKind, largest_multiplier};
-use crate::methods::{About, Mode, Parameters};
+use crate::mechanism::{NoiseKind, Reporting, largest_multiplier};
+use crate::methods::{Mode, Parameters};
 use crate::principal_components;
 use crate::run::Terms;
 use muffle_accounting::calibrate::{self, Target};
@@ -28,7 +34,7 @@ pub struct Plan {
     /// The recipe, with noise multiplier and adjacency filled in.
     pub recipe: Recipe,
     /// The method, as a row of the table.
-    pub method: &'static About,
+    pub method: &'static Entry,
     /// What is released of each record.
     pub form: Form,
     /// The features of a record, before they have a centre.
@@ -37,52 +43,16 @@ pub struct Plan {
     pub centre: f64,
     /// What is added to eigenvalues, in deviations of the noise times the root of the number of features.
     pub ridge: f64,
-    /// The code that stands between the features and the head, if there is one.
-    pub encoder: Option<Encoder>,
-    /// How features are weighed by their relevance, if they are.
-    pub weighing: Option<Weighing>,
+    /// What is learned of the records before the coefficients.
+    pub learned: Choices,
+    /// Number of classes; zero for other targets.
+    pub classes: usize,
     /// What the paper's argument gives for a form that is not proved.
     pub claimed: Option<f64>,
     /// Noise multiplier of the coefficients; zero without privacy.
     pub noise_multiplier: f64,
     /// Which data sets are neighbours.
     pub adjacency: Adjacency,
-}
-
-/// A code of features that is learned privately, by finding the features again in it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Encoder {
-    /// Hidden units.
-    pub hidden: usize,
-    /// Releases, each with the code that the one before gave.
-    pub rounds: u64,
-    /// The noise on each of them over that on the coefficients.
-    pub noise: f64,
-    /// Length of the weights of a hidden unit.
-    pub gain: f64,
-}
-
-/// Weights of features that follow from how much they matter to a first model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weighing {
-    /// The noise on the coefficients of that model over that on those of the last.
-    pub draft: f64,
-    /// The same for the relevance, whose noise is Laplace noise.
-    pub noise: f64,
-    /// Over the mean relevance: what is above is strong.
-    pub threshold: f64,
-    /// The weight of weak features; strong ones have 1.
-    pub weak: f64,
-}
-
-impl Weighing {
-    /// The weight of each feature.
-    pub fn weights(&self, relevance: &[f32]) -> Vec<f64> {
-        let mean =
-            relevance.iter().map(|value| f64::from(value.max(0.0))).sum::<f64>() / relevance.len() as f64;
-        let strong = |value: &f32| f64::from(*value) >= self.threshold * mean;
-        relevance.iter().map(|value| if strong(value) { 1.0 } else { self.weak }).collect()
-    }
 }
 
 impl Plan {
@@ -93,25 +63,30 @@ impl Plan {
     pub fn new(mut recipe: Recipe, dataset: &Dataset) -> Result<Plan> {
         let (method, parameters) = recipe.method()?;
         let adjacency = recipe.run.adjacency.unwrap_or(Adjacency::AddRemove);
-        check_split(&recipe, dataset, adjacency)?;
+        check::split(&recipe, dataset, adjacency)?;
         recipe.training.features = recipe.training.features.settled()?;
         let training = &recipe.training;
         let input =
             training.principal_components.map_or(dataset.input(), |pca| Shape::Vector(pca.dimensions));
-        let map = training.features.map(input, training.noise)?;
         let form = form(Rows::of(dataset.task())?, training.noise, &parameters)?;
-        let at_least_zero = |name: &str| match parameters.get(name) {
-            value if value >= 0.0 => Ok(value),
-            value => Err(Error::Plan(format!("parameters.{name} = {value} is outside [0, infinity)"))),
+        let learned = Choices::of(method, training.mode, &parameters)?;
+        let map = match &learned.belief {
+            Some(belief) => BeliefTraining::untrained(belief, input, training.noise)?,
+            None => training.features.map(input, training.noise)?,
         };
-        let published = training.mode == Mode::AsPublished;
+        let published = training.mode == Mode::AsPublished && learned.stack.is_none();
         if published && training.noise != NoiseKind::Laplace {
             return Err(Error::Plan(
                 "as published the noise is Laplace noise: set noise = \"laplace\"".to_string(),
             ));
         }
-        // The papers leave features where they are.
-        let centre = if published { 0.0 } else { at_least_zero("centre")? };
+        let at_least_zero = |name: &str| match parameters.get(name) {
+            value if value >= 0.0 => Ok(value),
+            value => Err(Error::Plan(format!("parameters.{name} = {value} is outside [0, infinity)"))),
+        };
+        // The papers leave features where they are, and reports need no mean.
+        let centred = training.mode == Mode::Sound && learned.reports.is_none();
+        let centre = if centred { at_least_zero("centre")? } else { 0.0 };
         let ridge = at_least_zero("ridge")?;
         recipe.run.adjacency = Some(adjacency);
         // Where it is private, nothing here needs it.
@@ -120,10 +95,11 @@ impl Plan {
             || !recipe.run.private;
         let counted = Some(dataset.train().split().len() as u64).filter(|_| public);
         recipe.run.records = recipe.run.records.or(counted);
-        let (encoder, weighing) = (encoder(method, &parameters)?, weighing(method, &parameters)?);
-        if weighing.is_some() {
-            check_weighing(&recipe, &form, input)?;
-        }
+        let classes = match dataset.task() {
+            Task::Classes(names) => names.len(),
+            _ => 0,
+        };
+        check::learned(&learned, &recipe, input, classes, adjacency)?;
         let (noise_multiplier, claimed) = (0.0, None);
         let mut plan = Plan {
             recipe,
@@ -132,8 +108,8 @@ impl Plan {
             map,
             centre,
             ridge,
-            encoder,
-            weighing,
+            learned,
+            classes,
             claimed,
             noise_multiplier,
             adjacency,
@@ -141,7 +117,7 @@ impl Plan {
         plan.noise_multiplier = plan.settled_noise()?;
         plan.recipe.training.noise_multiplier = Some(plan.noise_multiplier).filter(|noise| *noise > 0.0);
         plan.check_noise()?;
-        if plan.recipe.training.mode == Mode::AsPublished {
+        if plan.recipe.training.mode == Mode::AsPublished && plan.recipe.run.private {
             let (price, run) = (plan.price(plan.noise_multiplier), &plan.recipe.run);
             plan.claimed = Some(Pld.epsilon(&price, adjacency, run.delta)?.epsilon);
         }
@@ -178,7 +154,7 @@ impl Plan {
 
     /// Refuses noise that no number could hold.
     fn check_noise(&self) -> Result<()> {
-        let decoder = self.encoder.map_or(0, |_| self.decoder_form().count(self.width() + 1));
+        let decoder = self.learned.encoder.map_or(0, |_| self.decoder_form().count(self.width() + 1));
         let most = largest_multiplier(self.coefficients().max(decoder));
         let noises =
             self.purposes().into_iter().map(|(purpose, _)| self.noise(purpose, self.noise_multiplier));
@@ -195,10 +171,15 @@ impl Plan {
     /// What a run with this noise on the coefficients costs; in a published form, what the paper takes it to cost: it charges for the
     /// coefficients alone.
     pub(super) fn price(&self, noise_multiplier: f64) -> Event {
+        if self.learned.stack.is_some() {
+            return Event::compose([Event::laplace(noise_multiplier)]);
+        }
         let published = self.recipe.training.mode == Mode::AsPublished;
         let purposes =
             self.purposes().into_iter().filter(|(purpose, _)| !published || *purpose == COEFFICIENTS);
-        Event::compose(purposes.map(|(purpose, _)| self.event(purpose, noise_multiplier)))
+        Event::compose(
+            purposes.map(|(purpose, _)| self.charge(purpose, self.event(purpose, noise_multiplier))),
+        )
     }
 
     /// All accesses to the records, in their order.
@@ -209,60 +190,119 @@ impl Plan {
             delta: self.recipe.run.delta,
         });
         let access = |(purpose, number)| {
-            let event = claim.clone().unwrap_or_else(|| self.event(purpose, self.noise_multiplier));
-            Access::all(purpose, number, event)
+            let release = claim.clone().unwrap_or_else(|| self.event(purpose, self.noise_multiplier));
+            let charge = Some(self.charge(purpose, release.clone()));
+            Access { charge, keep: !sampled(purpose), ..Access::all(purpose, number, release) }
         };
         self.purposes().into_iter().map(access).collect()
     }
 
+    /// What a release is charged for, with what sampling is worth.
+    fn charge(&self, purpose: Purpose, release: Event) -> Event {
+        match self.sample_rate() {
+            Some(rate) if sampled(purpose) && rate < 1.0 => release.poisson_sampled(rate),
+            _ => release,
+        }
+    }
+
+    /// The steps on samples, if there are any.
+    fn descent(&self) -> Option<Descent> {
+        let belief = self.learned.belief.as_ref().map(|belief| belief.descent);
+        belief.or(self.learned.stack.as_ref().map(|stack| stack.descent))
+    }
+
+    /// Probability that a record takes part in a step on a sample, if there are such.
+    pub(super) fn sample_rate(&self) -> Option<f64> {
+        self.descent().map(|descent| descent.sample_rate(self.records()))
+    }
+
+    /// The public number of records, where something needs it.
+    fn records(&self) -> u64 {
+        self.recipe.run.records.unwrap_or(1)
+    }
+
+    /// Steps of each layer that is trained on samples.
+    pub(super) fn layer_steps(&self) -> u64 {
+        self.descent().map_or(0, |descent| descent.steps(descent.epochs, self.records()))
+    }
+
     /// What records are looked at for, in order, with numbers.
     fn purposes(&self) -> Vec<(Purpose, u64)> {
-        let rounds = self.encoder.map_or(0, |encoder| encoder.rounds);
+        let Choices { encoder, weighing, belief, reports, stack } = &self.learned;
+        if let Some(stack) = stack {
+            let layer = |layer: u64| {
+                let steps = layer * self.layer_steps()..(layer + 1) * self.layer_steps();
+                steps.map(|step| (PRETRAINING, step)).chain([(EXTREMES, layer)])
+            };
+            let head = stack.descent.steps(stack.epochs, self.records());
+            let layers = (0..stack.layers.len() as u64).flat_map(layer);
+            return layers.chain((0..head).map(|step| (HEAD, step))).collect();
+        }
         let components =
             self.recipe.training.principal_components.map(|_| (principal_components::PURPOSE, 0));
+        let layers = belief.as_ref().map_or(0, |belief| belief.layers.len() as u64);
+        let statistics = (0..layers * self.layer_steps()).map(|step| (STATISTICS, step));
+        // Inputs are weighed before features are made of them, features after they have a centre.
+        let relevance = weighing.map(|_| (RELEVANCE, 0));
+        let early = relevance.filter(|_| self.weighs_inputs());
+        let late = relevance.filter(|_| !self.weighs_inputs());
         let centre = (self.centre > 0.0).then_some((CENTRE, 0));
-        let decoders = (0..rounds).map(|round| (DECODER, round));
-        let weighing = self.weighing.into_iter().flat_map(|_| [(DRAFT, 0), (RELEVANCE, 0)]);
-        components
-            .into_iter()
-            .chain(centre)
-            .chain(decoders)
-            .chain(weighing)
-            .chain([(COEFFICIENTS, 0)])
-            .collect()
+        let decoders = (0..encoder.map_or(0, |encoder| encoder.rounds)).map(|round| (DECODER, round));
+        let draft = weighing.and_then(|weighing| weighing.draft).map(|_| (DRAFT, 0));
+        let last = if reports.is_some() { REPORTS } else { COEFFICIENTS };
+        let before = components.into_iter().chain(statistics).chain(early).chain(centre);
+        before.chain(decoders).chain(draft).chain(late).chain([(last, 0)]).collect()
+    }
+
+    /// Whether relevance is that of the inputs, and not of the features.
+    pub(super) fn weighs_inputs(&self) -> bool {
+        self.learned.weighing.is_some_and(|weighing| matches!(weighing.by, Weigh::Shares { .. }))
     }
 
     /// The noise multiplier of a release, for this one of the coefficients.
     pub(super) fn noise(&self, purpose: Purpose, noise_multiplier: f64) -> f64 {
+        let Choices { encoder, weighing, belief, .. } = &self.learned;
         let published = self.recipe.training.mode == Mode::AsPublished;
-        let factor = match (self.encoder, self.weighing, self.recipe.training.principal_components) {
+        let factor = match purpose {
             _ if noise_multiplier == 0.0 => 0.0,
-            (_, _, Some(choice)) if purpose == principal_components::PURPOSE => {
-                return choice.noise_multiplier;
+            principal_components::PURPOSE => {
+                let choice = self.recipe.training.principal_components;
+                return choice.map_or(0.0, |choice| choice.noise_multiplier);
             }
-            _ if purpose == CENTRE => self.centre,
-            (Some(encoder), _, _) if purpose == DECODER => encoder.noise,
-            (_, Some(_), _) if published && (purpose == DRAFT || purpose == RELEVANCE) => 0.0,
-            (_, Some(weighing), _) if purpose == DRAFT => weighing.draft,
-            (_, Some(weighing), _) if purpose == RELEVANCE => weighing.noise,
+            DRAFT | RELEVANCE if published => 0.0,
+            CENTRE => self.centre,
+            DECODER => encoder.map_or(1.0, |encoder| encoder.noise),
+            DRAFT => weighing.and_then(|weighing| weighing.draft).unwrap_or(1.0),
+            RELEVANCE => weighing.map_or(1.0, |weighing| weighing.noise),
+            STATISTICS => belief.as_ref().map_or(1.0, |belief| belief.noise),
             _ => 1.0,
         };
         factor * noise_multiplier
     }
 
     fn event(&self, purpose: Purpose, noise_multiplier: f64) -> Event {
-        let gaussian = self.form.noise == NoiseKind::Gaussian || purpose == principal_components::PURPOSE;
+        let gaussian = self.form.noise == NoiseKind::Gaussian
+            || [principal_components::PURPOSE, STATISTICS].contains(&purpose);
         match self.noise(purpose, noise_multiplier) {
             _ if !self.recipe.run.private => Event::NonPrivate,
             0.0 => Event::NonPrivate,
+            noise if purpose == REPORTS => {
+                Reporting::event(noise, self.classes as u32, self.label_epsilon(noise))
+            }
             noise if gaussian && purpose != RELEVANCE => Event::gaussian(noise),
             noise => Event::laplace(noise),
         }
     }
 
+    /// What a record's label costs, for this noise on its inputs.
+    pub fn label_epsilon(&self, noise_multiplier: f64) -> f64 {
+        let labels = self.learned.reports.map_or(1.0, |reports| reports.labels);
+        labels * self.adjacency.sensitivity() / noise_multiplier
+    }
+
     /// Features that the head reads.
     pub fn width(&self) -> usize {
-        self.encoder.map_or(self.map.width(), |encoder| encoder.hidden)
+        self.learned.encoder.map_or(self.map.width(), |encoder| encoder.hidden)
     }
 
     /// Number of coefficients that are released at the end.
@@ -293,7 +333,7 @@ impl Plan {
             mode: self.recipe.training.mode,
             claimed: self.claimed,
             filter_order: None,
-            preparations: [principal_components::PURPOSE, CENTRE, DECODER, DRAFT, RELEVANCE]
+            preparations: [principal_components::PURPOSE, STATISTICS, CENTRE, DECODER, DRAFT, RELEVANCE]
                 .map(|it| it.name())
                 .to_vec(),
             training: self.certified(),
@@ -329,63 +369,13 @@ impl Plan {
     }
 }
 
-/// The code of a method that has one.
-fn encoder(method: &About, parameters: &Parameters) -> Result<Option<Encoder>> {
-    if method.name != methods::DPA.name {
-        return Ok(None);
-    }
-    let whole = |name: &str| match parameters.get(name) {
-        value if value >= 1.0 && value.fract() == 0.0 && value <= 4096.0 => Ok(value as usize),
-        value => Err(Error::Plan(format!("parameters.{name} = {value} is not a whole number of 1 to 4096"))),
-    };
-    let positive = |name: &str| parameters.positive(name).map_err(Error::Plan);
-    let (hidden, rounds) = (whole("hidden")?, whole("rounds")? as u64);
-    Ok(Some(Encoder { hidden, rounds, noise: positive("decoder")?, gain: positive("gain")? }))
-}
-
-/// How a method weighs features, if it does.
-fn weighing(method: &About, parameters: &Parameters) -> Result<Option<Weighing>> {
-    if method.name != methods::PRIVR.name {
-        return Ok(None);
-    }
-    let positive = |name: &str| parameters.positive(name).map_err(Error::Plan);
-    let weak = parameters.share("weak").map_err(Error::Plan)?;
-    let (draft, noise, threshold) = (positive("draft")?, positive("relevance")?, positive("threshold")?);
-    Ok(Some(Weighing { draft, noise, threshold, weak }))
-}
-
-/// Refuses what has no relevance that weights could follow from.
-fn check_weighing(recipe: &Recipe, form: &Form, input: Shape) -> Result<()> {
-    if recipe.training.features != (Features::Raw {}) || !matches!(input, Shape::Vector(_)) {
-        return Err(Error::Plan(
-            "privr weighs the columns of a table: set features.kind = \"raw\", on records that are vectors"
-                .to_string(),
-        ));
-    }
-    match form.rows {
-        Rows::TwoClasses | Rows::Classes(_) => Ok(()),
-        _ => Err(Error::Plan(
-            "privr is about classes, and the data has none: take functional-mechanism".to_string(),
-        )),
-    }
+/// Whether a purpose looks at a sample of the records.
+fn sampled(purpose: Purpose) -> bool {
+    [STATISTICS, PRETRAINING, HEAD].contains(&purpose)
 }
 
 fn form(rows: Rows, noise: NoiseKind, parameters: &Parameters) -> Result<Form> {
     let quadratic = parameters.positive("quadratic").map_err(Error::Plan)? * rows.bound(noise);
     let intercept = parameters.share("intercept").map_err(Error::Plan)?;
     Ok(Form { rows, noise, quadratic, intercept })
-}
-
-/// Refuses to take the number of records for public where a hash decides which records are trained on.
-fn check_split(recipe: &Recipe, dataset: &Dataset, adjacency: Adjacency) -> Result<()> {
-    let private = dataset.visibility() == Visibility::Private && recipe.run.private;
-    if private && dataset.is_split_by_hash() && adjacency == Adjacency::ReplaceOne {
-        return Err(Error::Plan(
-            "adjacency = \"replace_one\" takes the number of training records as public, but a hash decides which records these are, \
-             and a record that is replaced can change sides: give the test records by `test_path`, or by a `split` column, or take \
-             adjacency = \"add_remove\""
-                .to_string(),
-        ));
-    }
-    Ok(())
 }

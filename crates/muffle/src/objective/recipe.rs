@@ -1,10 +1,10 @@
 //! The part of a recipe that training by one release needs.
 
 use super::features::Features;
-use super::methods;
+use super::methods::{self, Entry};
 use crate::error::{Error, Result};
 use crate::mechanism::NoiseKind;
-use crate::methods::{About, Mode, Parameters, Verdict};
+use crate::methods::{Mode, Parameters, Verdict};
 use crate::run::{Parts, RunRecipe};
 use crate::train::PrincipalComponents;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl Recipe {
     }
 
     /// The method, if it has the form that is asked for, and its numbers.
-    pub(super) fn method(&self) -> Result<(&'static About, Parameters)> {
+    pub(super) fn method(&self) -> Result<(&'static Entry, Parameters)> {
         let training = &self.training;
         let method = methods::find(&training.method).map_err(Error::Plan)?;
         if !method.modes.contains(&training.mode) {

@@ -212,7 +212,7 @@ fn features_that_cannot_be_used_are_refused_with_the_remedy() {
 /// Relevances of 6, −1, 3 and 3 have a mean of 3, what is below zero being noise.
 #[test]
 fn weights_follow_relevance_by_hand() {
-    let weighing = Weighing { draft: 3.0, noise: 8.0, threshold: 1.0, weak: 0.5 };
+    let weighing = Weigh::Weak { threshold: 1.0, weak: 0.5 };
     assert_eq!(weighing.weights(&[6.0, -1.0, 3.0, 3.0]), [1.0, 0.5, 1.0, 1.0]);
     let map = raw(2, NoiseKind::Laplace).weighed(&[1.0, 0.5]).unwrap();
     let features = outputs(map.network(), map.parameters(), &[2.0, 2.0]);

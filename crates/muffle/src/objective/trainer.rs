@@ -1,20 +1,24 @@
 //! Training by one release, as a run sees it.
 
+use super::belief::BeliefTraining;
+use super::choices::{Encoder, Weigh};
 use super::coefficients::{Form, Sums};
 use super::features::{FeatureMap, Published};
-use super::plan::{Encoder, Plan};
+use super::plan::Plan;
+use super::purposes::{CENTRE, DECODER, DRAFT, RELEVANCE, REPORTS, STATISTICS};
 use super::solve::solve;
 use crate::State;
 use crate::bundle::Bundle;
 use crate::data::{Dataset, Schema};
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Head, Purpose, Receipt};
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Mechanism, Reporting};
 use crate::noise::Key;
 use crate::principal_components::{self, Projection};
 use crate::records::PrivateRecords;
 use crate::relevance::{self, Of};
 use crate::run::{MODEL_FILE, Measurements, Trainer, Work, ledger_entry, recipe_digest};
+use crate::sampler::Poisson;
 use crate::train::Evaluator;
 use muffle_accounting::Event;
 use muffle_nn::initialise::SplitMix;
@@ -23,25 +27,17 @@ use nalgebra::DMatrix;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The mean of the features.
-pub const CENTRE: Purpose = Purpose::new("centre");
-/// What finds features again in their code.
-pub const DECODER: Purpose = Purpose::new("decoder");
-/// The coefficients of a first model, by which features are weighed.
-pub const DRAFT: Purpose = Purpose::new("draft");
-/// How much each feature matters to it.
-pub const RELEVANCE: Purpose = Purpose::new("relevance");
-/// The coefficients of the objective.
-pub const COEFFICIENTS: Purpose = Purpose::new("coefficients");
-
 /// Keeps relevance finite where the values it is divided by are near zero.
 const STABILISER: f32 = 1e-6;
 
-/// From which the first weights of a code follow: public.
+/// From which the first weights of a code, and those of a public model, follow: public.
 const CODE: u64 = 1;
 
-/// Principal components where the recipe asks for them, the centre of the features, the code of an auto-encoder, then the coefficients: a
-/// step each.
+/// The parameters of a layer of filters, in a saved state.
+const FILTERS: &str = "filters";
+
+/// Principal components where the recipe asks for them, what the method learns before its head, then the coefficients: a step for each
+/// release.
 pub struct ObjectiveTrainer {
     plan: Plan,
     key: Key,
@@ -50,15 +46,20 @@ pub struct ObjectiveTrainer {
     /// The same, on principal components if there are any.
     dataset: Arc<Dataset>,
     accesses: Vec<Access>,
-    /// What was released, in single precision so that a run that goes on has the same numbers.
-    released: Vec<Vec<f32>>,
+    /// How many of them were made.
+    done: usize,
+    /// What was released, in single precision so that a run that goes on has the same numbers; what filters learned is in them.
+    released: State,
     components: Option<Projection>,
+    belief: Option<BeliefTraining>,
     /// The features, less their centre once it is known.
     inputs: FeatureMap,
     /// What the head reads: the features, or a code of them.
     map: FeatureMap,
     /// The model by which features are weighed.
     draft: Option<Published>,
+    /// The shares of the inputs, once they are known.
+    shares: Vec<f64>,
     model: Option<Published>,
 }
 
@@ -66,18 +67,24 @@ impl ObjectiveTrainer {
     /// Before anything is touched.
     pub fn new(plan: &Plan, dataset: &Dataset, key: Key) -> Result<ObjectiveTrainer> {
         let dataset = Arc::new(dataset.clone());
+        let belief = plan.learned.belief.as_ref();
+        let begin = |belief| BeliefTraining::new(belief, dataset.input(), plan.layer_steps());
+        let draft = plan.weighs_inputs().then(|| plan.map.at_random(plan.classes, CODE));
         let mut trainer = ObjectiveTrainer {
             plan: plan.clone(),
             key,
+            belief: belief.map(begin).transpose()?,
             given: dataset.clone(),
-            dataset,
             accesses: plan.accesses(),
-            released: Vec::new(),
+            done: 0,
+            released: State::new(),
             components: None,
             inputs: plan.map.clone(),
             map: plan.map.clone(),
-            draft: None,
+            draft: draft.transpose()?,
+            shares: vec![1.0; dataset.input().len()],
             model: None,
+            dataset,
         };
         trainer.read(plan.map.clone())?;
         Ok(trainer)
@@ -85,7 +92,7 @@ impl ObjectiveTrainer {
 
     /// Goes on with these features, and with a code of them that is random so far where there is to be one.
     fn read(&mut self, inputs: FeatureMap) -> Result<()> {
-        self.map = match self.plan.encoder {
+        self.map = match self.plan.learned.encoder {
             Some(Encoder { hidden, gain, .. }) => {
                 let mut generator = SplitMix::new(CODE);
                 let mut row = |_| (0..inputs.width()).map(|_| f64::from(generator.normal())).collect();
@@ -108,12 +115,28 @@ impl ObjectiveTrainer {
         let mechanism = Mechanism::new(self.key.clone(), 1.0);
         let records = PrivateRecords::new(self.dataset.clone());
         let purpose = receipt.purpose();
-        let (view, receipt) = records.all(receipt);
         let noise = self.plan.noise(purpose, *noise_multiplier);
+        if let (STATISTICS, Some(belief), Some(rate)) = (purpose, &self.belief, self.plan.sample_rate()) {
+            let mut sampler = Poisson::new(&self.key, records.count(), rate);
+            let (view, receipt) = records.draw(&mut sampler, receipt);
+            let statistics = belief.statistics(&view, recipe.run.threads)?;
+            return Ok(single(mechanism.answer(statistics, noise, receipt).0));
+        }
+        let (view, receipt) = records.all(receipt);
         if purpose == principal_components::PURPOSE {
             let choice = recipe.training.principal_components.expect("they were asked for and paid");
             let found = principal_components::release(&view, choice.dimensions, noise, &mechanism, receipt)?;
             return Ok(found.components().to_vec());
+        }
+        if let (REPORTS, Some(reports)) = (purpose, self.plan.learned.reports) {
+            let reporting = Reporting {
+                range: reports.range,
+                shares: &self.shares,
+                classes: self.plan.classes as u32,
+                label_epsilon: self.plan.label_epsilon(noise),
+            };
+            let reported = mechanism.reported(&view, noise, &reporting, receipt);
+            return Ok(single(Sums::of_reports(form, &self.map, &reported, recipe.run.threads)?));
         }
         let form = if purpose == DECODER { self.plan.decoder_form() } else { *form };
         let map = if purpose == CENTRE { &self.inputs } else { &self.map };
@@ -128,38 +151,68 @@ impl ObjectiveTrainer {
         } else {
             sums.coefficients()?
         };
-        let (values, _) = mechanism.answer(vector, noise, receipt);
-        Ok(values.into_iter().map(|value| value as f32).collect())
+        Ok(single(mechanism.answer(vector, noise, receipt).0))
     }
 
     /// Goes on with what was released.
     fn learn(&mut self, values: Vec<f32>) -> Result<()> {
-        let purpose = self.accesses[self.released.len()].purpose;
-        if purpose == principal_components::PURPOSE {
-            let choice =
-                self.plan.recipe.training.principal_components.expect("they were asked for and paid");
-            let projection = Projection::from_components(choice.dimensions, values.clone())?;
-            self.dataset = Arc::new(projection.apply(&self.given)?);
-            self.components = Some(projection);
-        } else if purpose == CENTRE {
-            self.read(self.inputs.centred(&centre(&self.plan.form, &values))?)?;
-        } else if purpose == DECODER {
-            self.map = self.tied(&values)?;
-        } else if purpose == DRAFT {
-            self.draft = Some(self.solved(DRAFT, &values)?);
-        } else if purpose == RELEVANCE {
-            let weighing = self.plan.weighing.expect("it was asked for and paid");
-            self.read(self.inputs.weighed(&weighing.weights(&values))?)?;
-        } else {
-            self.model = Some(self.solved(COEFFICIENTS, &values)?);
+        let access = &self.accesses[self.done];
+        let (purpose, name) = (access.purpose, name(access));
+        match purpose {
+            STATISTICS => {
+                let belief = self.belief.as_mut().expect("filters were asked for and paid");
+                belief.learn(&values)?;
+                self.done += 1;
+                return self.see_filters();
+            }
+            principal_components::PURPOSE => {
+                let choice = self.plan.recipe.training.principal_components;
+                let dimensions = choice.expect("they were asked for and paid").dimensions;
+                let projection = Projection::from_components(dimensions, values.clone())?;
+                self.dataset = Arc::new(projection.apply(&self.given)?);
+                self.components = Some(projection);
+            }
+            CENTRE => self.read(self.inputs.centred(&centre(&self.plan.form, &values))?)?,
+            DECODER => self.map = self.tied(&values)?,
+            DRAFT => self.draft = Some(self.solved(DRAFT, &values)?),
+            RELEVANCE => self.weigh(&values)?,
+            last => self.model = Some(self.solved(last, &values)?),
         }
-        self.released.push(values);
+        self.released.insert(name, values);
+        self.done += 1;
         Ok(())
+    }
+
+    /// Goes on with what the filters have learned, once they have learned all.
+    fn see_filters(&mut self) -> Result<()> {
+        let Some(belief) = &self.belief else { return Ok(()) };
+        let state = belief.state().into_iter().enumerate();
+        self.released.extend(state.map(|(layer, values)| (format!("{FILTERS}.{layer}"), values)));
+        let next = self.accesses.get(self.done).map(|access| access.purpose);
+        if next != Some(STATISTICS) {
+            self.read(belief.map(self.plan.form.noise)?)?;
+        }
+        Ok(())
+    }
+
+    /// Weighs features, or inputs, by their relevance.
+    fn weigh(&mut self, relevance: &[f32]) -> Result<()> {
+        let weighing = self.plan.learned.weighing.expect("it was asked for and paid");
+        let weights = weighing.by.weights(relevance);
+        match weighing.by {
+            Weigh::Weak { .. } => self.read(self.inputs.weighed(&weights)?),
+            // Reports are made of inputs as they are, with less noise where there is more relevance.
+            Weigh::Shares { .. } if self.plan.learned.reports.is_some() => {
+                self.shares = weights;
+                Ok(())
+            }
+            Weigh::Shares { .. } => self.read(self.inputs.scaled(&weights)?),
+        }
     }
 
     /// The code whose hidden units look for what the decoder makes of them.
     fn tied(&self, values: &[f32]) -> Result<FeatureMap> {
-        let Encoder { gain, .. } = self.plan.encoder.expect("a code was asked for and paid");
+        let Encoder { gain, .. } = self.plan.learned.encoder.expect("a code was asked for and paid");
         let rows = self.least(DECODER, &self.plan.decoder_form(), values);
         let unit = |unit: usize| rows.column(unit).iter().copied().collect();
         self.inputs.encoded(&(0..self.map.width()).map(unit).collect::<Vec<Vec<f64>>>(), gain)
@@ -170,7 +223,13 @@ impl ObjectiveTrainer {
         let noise_multiplier = self.plan.noise(purpose, self.plan.noise_multiplier);
         let width = self.map.width() + 1;
         let values: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
-        solve(&form.restored(&values, width), self.plan.ridge(form, noise_multiplier, width))
+        let coefficients = form.restored(&values, width);
+        let ridge = match purpose {
+            // The trace counts the records, and reports have no noise but their own.
+            REPORTS => self.plan.ridge * coefficients.quadratic.trace(),
+            _ => self.plan.ridge(form, noise_multiplier, width),
+        };
+        solve(&coefficients, ridge)
     }
 
     /// The network whose last layer makes the released objective least.
@@ -184,6 +243,11 @@ impl ObjectiveTrainer {
         let biases: Vec<f32> = (0..weights.nrows()).map(bias).collect();
         self.map.published(&rows, &biases)
     }
+}
+
+/// In single precision, as they are kept.
+fn single(values: Vec<f64>) -> Vec<f32> {
+    values.into_iter().map(|value| value as f32).collect()
 }
 
 /// The mean of features, from their noisy sum and that of the constant behind them, which counts the records.
@@ -201,8 +265,10 @@ fn name(access: &Access) -> String {
 }
 
 impl Trainer for ObjectiveTrainer {
-    fn upcoming(&self, _most: u64) -> Vec<Access> {
-        self.accesses.get(self.released.len()).cloned().into_iter().collect()
+    fn upcoming(&self, most: u64) -> Vec<Access> {
+        let next = self.accesses[self.done..].iter();
+        let samples = next.clone().take_while(|access| !access.keep).take(most as usize).count();
+        next.take(samples.max(1)).cloned().collect()
     }
 
     fn perform(&mut self, receipt: Receipt) -> Result<()> {
@@ -211,17 +277,17 @@ impl Trainer for ObjectiveTrainer {
     }
 
     fn step(&self) -> u64 {
-        self.released.len() as u64
+        self.done as u64
     }
 
     fn cost(&self, steps: u64) -> Event {
-        let next = self.accesses.iter().skip(self.released.len()).take(steps as usize);
-        Event::compose(next.map(|access| access.release.clone()))
+        let next = self.accesses.iter().skip(self.done).take(steps as usize);
+        Event::compose(next.filter_map(|access| access.charge.clone()))
     }
 
     fn work(&self) -> Work {
         let records = self.plan.recipe.run.records.unwrap_or_default();
-        Work { expected: self.released.len() as u64 * records, excluded: 0 }
+        Work { expected: self.done as u64 * records, excluded: 0 }
     }
 
     fn measure(&mut self) -> Result<Measurements> {
@@ -232,11 +298,19 @@ impl Trainer for ObjectiveTrainer {
     }
 
     fn state(&self) -> State {
-        self.accesses.iter().map(name).zip(self.released.iter().cloned()).collect()
+        self.released.clone()
     }
 
-    fn restore(&mut self, state: &State, _step: u64) -> Result<()> {
-        while let Some(access) = self.accesses.get(self.released.len()) {
+    fn restore(&mut self, state: &State, step: u64) -> Result<()> {
+        let accesses = self.accesses.iter().take(step as usize);
+        let steps = accesses.filter(|access| access.purpose == STATISTICS).count();
+        if let Some(belief) = &mut self.belief {
+            let layers = (0..).map_while(|layer| state.get(&format!("{FILTERS}.{layer}")).cloned());
+            belief.restore(&layers.collect::<Vec<_>>(), steps as u64)?;
+            self.done = steps;
+            self.see_filters()?;
+        }
+        while let Some(access) = self.accesses[..step as usize].get(self.done) {
             let Some(values) = state.get(&name(access)) else { break };
             self.learn(values.clone())?;
         }

@@ -177,6 +177,7 @@ fn dense_layers_over_time() {
 fn activations() {
     let tempered = Activation::TemperedSigmoid { scale: 1.5, temperature: 3.0, offset: 0.4 };
     on_images(vec![LayerConfig::Gelu.into(), relu()]);
+    on_images(vec![LayerConfig::ChebyshevSigmoid { scale: 4.0 }.into()]);
     for activation in [
         Activation::Relu,
         Activation::LeakyRelu { slope: 0.1 },

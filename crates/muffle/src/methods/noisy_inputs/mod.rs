@@ -120,23 +120,20 @@ struct NoisyInputs {
     form: Form,
 }
 
-impl NoisyInputs {
-    /// Δ_f is stated for inputs within a range.
-    fn check_range(&self, examples: &dyn Examples) -> muffle_nn::Result<()> {
-        let [low, high] = self.range;
-        let mut input = vec![0.0; self.shares.len()];
-        for index in 0..examples.len() {
-            examples.read(index, &mut input);
-            let outside = |value: &&f32| !(low..=high).contains(&f64::from(**value));
-            if let Some(value) = input.iter().find(outside) {
-                return Err(Error::Options(format!(
-                    "an input of {value} lies outside parameters.low = {low} to parameters.high = {high}, which the noise is \
-                     measured by: set both to the public range of the data as the network reads them"
-                )));
-            }
+/// Δ_f is stated for inputs within a range.
+fn check_range(examples: &dyn Examples, inputs: usize, [low, high]: [f64; 2]) -> muffle_nn::Result<()> {
+    let mut input = vec![0.0; inputs];
+    for index in 0..examples.len() {
+        examples.read(index, &mut input);
+        let outside = |value: &&f32| !(low..=high).contains(&f64::from(**value));
+        if let Some(value) = input.iter().find(outside) {
+            return Err(Error::Options(format!(
+                "an input of {value} lies outside parameters.low = {low} to parameters.high = {high}, which the noise is \
+                 measured by: set both to the public range of the data as the network reads them"
+            )));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 impl Method for NoisyInputs {
@@ -168,9 +165,9 @@ impl Method for NoisyInputs {
         let loss = Loss::PolynomialCrossEntropy;
         let gradients = Gradients { engine, parameters: &parameters, examples: &noisy, loss, seed };
         let (mut sum, unprotected) = gradients.weighed(&|_, factors| factors.fill(1.0))?;
-        let scale = self.last.sensitivity() / (self.split[2] * epsilon);
+        let scale = self.last.loss.sensitivity() / (self.split[2] * epsilon);
         let weights = &parameters[self.last.weights.clone()];
-        sum.add(self.last.weights.start, &self.last.noise(weights, &noise, COEFFICIENTS, scale));
+        sum.add(self.last.weights.start, &self.last.loss.noise(weights, &noise, COEFFICIENTS, scale));
         let silent = vec![0.0; sum.tensors()];
         let gradient = step.mechanism.publish(sum, &Deviations::Tensors(silent), step.receipt);
         Ok(Release { gradient, unprotected })
@@ -184,7 +181,7 @@ impl Method for NoisyInputs {
     fn prepare(&mut self, preparation: Preparation) -> muffle_nn::Result<()> {
         let Preparation { examples, mechanism, receipt, noise_multiplier, .. } = preparation;
         let (count, width) = (examples.len(), self.shares.len());
-        self.check_range(examples)?;
+        check_range(examples, width, self.range)?;
         let trained = pretrained(&self.relevant, examples, self.epochs)?;
         let mut mean = vec![0.0; width];
         for first in (0..count).step_by(BLOCK) {
@@ -194,7 +191,7 @@ impl Method for NoisyInputs {
                 }
             }
         }
-        let scale = 2.0 * width as f64 / count.max(1) as f64 / (self.split[0] / noise_multiplier);
+        let scale = relevance_scale(width, count, self.split[0] / noise_multiplier);
         let noisy = mechanism.publish_numbers(evenly(&mean), scale, receipt);
         self.shares = published_shares(&noisy, self.form.regions)?;
         Ok(())
@@ -207,6 +204,11 @@ impl Method for NoisyInputs {
     fn restore(&mut self, state: &State) -> Result<(), StateError> {
         restore(state, "shares", &mut self.shares)
     }
+}
+
+/// The scale of the noise on mean relevances: Δ_R/ε₁ with Δ_R = 2d/|D|.
+fn relevance_scale(inputs: usize, records: usize, epsilon: f64) -> f64 {
+    2.0 * inputs as f64 / records.max(1) as f64 / epsilon
 }
 
 /// The scale of the noise on each input, (1/|L|)·Δ_f/(βε₂): that of an input of share one, `even`, over its share.
@@ -255,6 +257,25 @@ mod tests {
         assert!((worth - batch * inputs * epsilon / (2.0 * inputs)).abs() < 1e-9 && worth > 25.0, "{worth}");
     }
 
+    /// 784 pixels of 60,000 records at ε₁ = 0.1: 1568/60000/0.1, on relevances of 0 to 1; without records the scale is still a number.
+    #[test]
+    fn noise_on_relevance_by_hand() {
+        assert!((relevance_scale(784, 60_000, 0.1) - 0.261_333_333).abs() < 1e-8);
+        assert_eq!(relevance_scale(3, 0, 2.0), 3.0);
+    }
+
+    /// Of a batch of 256 at ε₂ = 0.2, with the two readings of Δ_f for 28 x 28 pixels and a first layer of 14 x 14 x 16 from patches of 64:
+    /// 2·3136·784/51.2 as printed, 2·196·64/51.2 by patches; the input of share ½ has twice that.
+    #[test]
+    fn noise_on_inputs_by_both_readings() {
+        for (sensitivity, even) in [(2.0 * 3136.0 * 784.0, 96_040.0), (2.0 * 196.0 * 64.0, 490.0)] {
+            let found = scales(sensitivity / (256.0 * 0.2), &[1.0, 0.5, 2.0]);
+            for (found, expected) in found.iter().zip([even, 2.0 * even, 0.5 * even]) {
+                assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+            }
+        }
+    }
+
     #[test]
     fn relevances_are_stretched_to_the_unit_interval() {
         assert_eq!(evenly(&[3.0, -1.0, 1.0]), [1.0, 0.0, 0.5]);
@@ -268,6 +289,17 @@ mod tests {
         assert!(near(&published_shares(&relevance, None).unwrap(), &[1.25, 0.25, 1.5]));
         let joined = published_shares(&relevance, Some(Until::Distance(0.2))).unwrap();
         assert!(near(&joined, &[1.375, 0.25, 1.375]), "{joined:?}");
-        assert!(published_shares(&relevance, Some(Until::Distance(9.0))).is_err());
+        let refused =
+            |gamma: f64| published_shares(&relevance, Some(Until::Distance(gamma))).unwrap_err().to_string();
+        assert!(refused(9.0).contains("gamma makes one region of 3 features"), "{}", refused(9.0));
+        assert!(refused(0.01).contains("gamma makes 3 regions of 3 features"), "{}", refused(0.01));
+    }
+
+    #[test]
+    fn inputs_outside_their_range_are_refused_with_the_remedy() {
+        let records = muffle_nn::Batch::new(vec![0.0, 1.0, 0.5, 1.5], vec![0, 1]);
+        let message = check_range(&records, 2, [0.0, 1.0]).unwrap_err().to_string();
+        assert!(message.contains("an input of 1.5 lies outside parameters.low = 0"), "{message}");
+        assert!(check_range(&records, 2, [0.0, 1.5]).is_ok());
     }
 }

@@ -145,12 +145,11 @@ impl Game for Difference {
 
     fn play(&mut self, present: bool, seed: u64) -> Result<Vec<f32>> {
         let releases = self.0.steps(&*self.0.noisy.with_seed(Some(seed)), present, 2)?;
+        // What a step leaves as it was has moved by nothing.
         let moved = |release: &Seen| -> Vec<f32> {
-            let values =
-                release.shown.iter().filter_map(|(name, now)| Some((now, release.before.get(name)?)));
-            values
-                .flat_map(|(now, before)| now.iter().zip(before).map(|(now, before)| now - before))
-                .collect()
+            let pairs = release.before.iter().map(|(name, before)| (before, release.shown.get(name)));
+            let steps = pairs.flat_map(|(before, now)| now.unwrap_or(before).iter().zip(before));
+            steps.map(|(now, before)| now - before).collect()
         };
         let (first, second) = (moved(&releases[0]), moved(&releases[1]));
         Ok(first.iter().zip(&second).map(|(first, second)| first - second).collect())

@@ -2,7 +2,6 @@
 
 use super::guard::is_meant_for;
 use super::live;
-use super::priority::stand_back;
 use super::request::Request;
 use super::response::{Response, Status};
 use super::routes::{Answer, Site};
@@ -50,7 +49,6 @@ impl Server {
 
     /// Answers until the process ends.
     pub fn run(&self) -> ! {
-        stand_back();
         let open = Arc::new(AtomicUsize::new(0));
         loop {
             // A client may be gone before it is met, and files may be short for a while.

@@ -10,7 +10,6 @@
 mod guard;
 mod listener;
 mod live;
-mod priority;
 mod request;
 mod response;
 mod routes;

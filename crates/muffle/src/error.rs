@@ -48,7 +48,7 @@ pub enum Error {
     },
     /// A run whose model is lost.
     #[error(
-        "the run in {folder} diverged: its weights or its test loss are no finite numbers any more. Start another one with a \
+        "the run in {folder} diverged: its weights are no finite numbers any more, or its test loss is beyond a million. Start another one with a \
          lower learning_rate, or a lower clip threshold; what this one was to spend is in its certificate, and is spent",
         folder = folder.display()
     )]

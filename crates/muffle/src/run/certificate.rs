@@ -66,7 +66,7 @@ pub enum Status {
     Finished,
     /// It can be continued.
     Interrupted,
-    /// Weights or test loss are no finite numbers any more: it cannot be continued.
+    /// Weights are no finite numbers any more, or the test loss has run away: it cannot be continued.
     Diverged,
 }
 

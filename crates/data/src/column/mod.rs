@@ -219,7 +219,7 @@ impl Column {
 }
 
 impl Column {
-    /// The number that is [scaled](Column::scaled) to this; of what lies outside the declared range, its nearer end.
+    /// The number that is scaled to this; of what lies outside the declared range, its nearer end.
     pub fn unscaled(&self, scaled: f32) -> f64 {
         let scaled = f64::from(scaled);
         if let Some([mean, deviation]) = self.standard {

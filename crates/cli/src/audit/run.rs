@@ -9,7 +9,7 @@ use crate::progress::Display;
 use crate::train::{came_to, free_folder, unfinished};
 use clap::Args;
 use muffle::audit::Verdict;
-use muffle::run::start;
+use muffle::run::{begin, resume};
 use muffle::train::canaries::{Canaries, usual_choice};
 use muffle::train::{Evaluation, Evaluator, Trained};
 use serde_json::json;
@@ -69,10 +69,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
         format!("audit.confidence={}", arguments.confidence),
         format!("audit.seed={}", usual.seed),
     ])?;
-    let stop = stop_on_interrupt()?;
     let path = arguments.output.clone().unwrap_or_else(|| free_folder(&arguments.recipe.recipe));
+    // As in training: until the first step a signal ends the process at once.
+    let folder = begin(&path, &plan)?;
+    let stop = stop_on_interrupt()?;
     let mut display = Display::new(&plan, arguments.json, false);
-    let summary = start(&path, &plan, &dataset, &stop, &mut |progress| display.show(progress));
+    let summary = resume(&folder, &plan, &dataset, &stop, &mut |progress| display.show(progress));
     display.finish();
     let summary = came_to(&path, summary, arguments.json)?;
     let certificate = &summary.certificate;

@@ -28,7 +28,7 @@ pub(super) struct Duel {
     /// Of the critic, for records.
     engine: Engine,
     /// Of the critic, for what is generated.
-    made: Engine,
+    of_made: Engine,
     /// Of the critic, for gradients at its inputs.
     judge: Engine,
     method: Box<dyn Method>,
@@ -40,6 +40,15 @@ pub(super) struct Duel {
     released: Vec<f32>,
     pub maker: Maker,
     pub generator: Pupil,
+}
+
+/// What a generator made.
+struct Made {
+    classes: Vec<u32>,
+    /// The inputs of the generator.
+    asked: Vec<f32>,
+    /// What it made of them, as the critic reads it.
+    rows: Rows,
 }
 
 impl Duel {
@@ -59,7 +68,7 @@ impl Duel {
         let parameters = own_start(&plan, seed(0));
         Ok(Duel {
             engine: engine(method.purpose(), false)?,
-            made: engine(Purpose::PerExample, false)?,
+            of_made: engine(Purpose::PerExample, false)?,
             judge: engine(Purpose::Plain, true)?,
             mechanism: critic.mechanism(key),
             optimizer: critic.recipe.training.optimizer.optimizer(parameters.len()),
@@ -205,53 +214,53 @@ impl Duel {
         random: &mut SplitMix,
     ) -> Result<Vec<f32>> {
         let objective = self.plan.recipe.generator.objective;
-        let classes = self.maker.classes(shares, self.plan.recipe.generator.batch_size, random);
-        let asked = self.maker.inputs(&classes, random);
-        let made = self.maker.make(self.generator.parameters(), &asked)?;
-        let width = self.plan.critic.network.input().len();
-        let rows = Rows::new(width, self.plan.outputs(), made, self.targets(&classes, -objective.real()));
+        let Made { rows, .. } = self.made(shares, -objective.real(), random)?;
         let weigh = |norms: &[f64], factors: &mut [f32]| match rule {
             Some(rule) => rule.factors(norms, factors),
             None => factors.fill(1.0),
         };
-        self.made.weighted_sum(&self.parameters, &rows, objective.loss(), random.bits(), &weigh)?;
-        Ok(self.made.gradient().to_vec())
+        self.of_made.weighted_sum(&self.parameters, &rows, objective.loss(), random.bits(), &weigh)?;
+        Ok(self.of_made.gradient().to_vec())
     }
 
     /// One step of the generator, by what the critic would rather see.
     pub fn generate(&mut self, shares: &[f32], seed: u64) -> Result<()> {
         let mut random = SplitMix::new(seed);
-        let own = &self.plan.recipe.generator;
-        let (objective, count) = (own.objective, own.batch_size);
-        let classes = self.maker.classes(shares, count, &mut random);
-        let asked = self.maker.inputs(&classes, &mut random);
-        let made = self.maker.make(self.generator.parameters(), &asked)?;
-        let width = self.plan.critic.network.input().len();
-        let rows = Rows::new(width, self.plan.outputs(), made, self.targets(&classes, objective.real()));
-        let mut slopes = vec![0.0; count * width];
-        let loss = objective.loss();
-        self.judge.input_gradients(&self.parameters, &rows, loss, random.bits(), &mut slopes)?;
-        self.generator.learn(&Rows::new(self.maker.width(), width, asked, slopes))
+        let objective = self.plan.recipe.generator.objective;
+        let Made { asked, rows, .. } = self.made(shares, objective.real(), &mut random)?;
+        self.please(asked, &rows, random.bits())
     }
 
     /// One step of the generator by a critic that is as good as it can be for what was released: its weights are the difference of
     /// the means of the features, those of generated records being of the very ones that the step is about.
     pub fn follow(&mut self, shares: &[f32], seed: u64) -> Result<()> {
         let mut random = SplitMix::new(seed);
-        let own = &self.plan.recipe.generator;
-        let (objective, count) = (own.objective, own.batch_size);
-        let classes = self.maker.classes(shares, count, &mut random);
-        let asked = self.maker.inputs(&classes, &mut random);
-        let made = self.maker.make(self.generator.parameters(), &asked)?;
-        let width = self.plan.critic.network.input().len();
-        let mut rows = Rows::new(width, self.plan.outputs(), made, self.targets(&classes, -objective.real()));
+        let objective = self.plan.recipe.generator.objective;
+        let Made { classes, asked, mut rows } = self.made(shares, -objective.real(), &mut random)?;
         self.judge.sum(&self.parameters, &rows, objective.loss(), 0)?;
         let means = self.released.iter().zip(self.judge.gradient());
-        self.parameters = means.map(|(records, made)| -(records + made / count as f32)).collect();
+        let count = classes.len() as f32;
+        self.parameters = means.map(|(records, made)| -(records + made / count)).collect();
         rows.targets = self.targets(&classes, objective.real());
-        let mut slopes = vec![0.0; count * width];
-        self.judge.input_gradients(&self.parameters, &rows, objective.loss(), 0, &mut slopes)?;
-        self.generator.learn(&Rows::new(self.maker.width(), width, asked, slopes))
+        self.please(asked, &rows, 0)
+    }
+
+    /// Records as the generator makes them by now, of random classes, with what their loss is to count.
+    fn made(&mut self, shares: &[f32], target: f32, random: &mut SplitMix) -> Result<Made> {
+        let classes = self.maker.classes(shares, self.plan.recipe.generator.batch_size, random);
+        let asked = self.maker.inputs(&classes, random);
+        let made = self.maker.make(self.generator.parameters(), &asked)?;
+        let width = self.plan.critic.network.input().len();
+        let rows = Rows::new(width, self.plan.outputs(), made, self.targets(&classes, target));
+        Ok(Made { classes, asked, rows })
+    }
+
+    /// Moves the generator along what the critic would rather see in place of what it made of these inputs.
+    fn please(&mut self, asked: Vec<f32>, rows: &Rows, seed: u64) -> Result<()> {
+        let loss = self.plan.recipe.generator.objective.loss();
+        let mut slopes = vec![0.0; rows.inputs.len()];
+        self.judge.input_gradients(&self.parameters, rows, loss, seed, &mut slopes)?;
+        self.generator.learn(&Rows::new(self.maker.width(), rows.width, asked, slopes))
     }
 
     /// Whether weights are no finite numbers any more.

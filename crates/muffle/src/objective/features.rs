@@ -1,5 +1,6 @@
 //! Features that are fixed before any record is seen, or follow from what was released.
 
+use super::published::Published;
 use crate::digest::sha256;
 use crate::error::{Error, Result};
 use crate::mechanism::NoiseKind;
@@ -218,14 +219,4 @@ impl FeatureMap {
         let network = Arc::new(description.network()?);
         Ok(Published { description, network, parameters })
     }
-}
-
-/// A network as it is published.
-pub struct Published {
-    /// Its layers.
-    pub description: ModelDescription,
-    /// The network.
-    pub network: Arc<Network>,
-    /// Its parameters.
-    pub parameters: Vec<f32>,
 }

@@ -10,12 +10,14 @@
 mod belief;
 mod choices;
 mod coefficients;
+mod course;
 mod features;
 mod frozen;
 mod in_parts;
 mod job;
 mod methods;
 mod plan;
+mod published;
 mod purposes;
 mod recipe;
 mod solve;
@@ -28,10 +30,11 @@ mod trainer;
 pub use belief::BeliefTraining;
 pub use choices::{Belief, Choices, Descent, Encoder, Filters, Reports, Stack, StackLayer, Weigh, Weighing};
 pub use coefficients::{Coefficients, Form, Sums};
-pub use features::{FeatureMap, Features, Published};
+pub use features::{FeatureMap, Features};
 pub use job::KIND;
 pub use methods::{Entry, FUNCTIONAL_MECHANISM, Learns, METHODS, planted};
 pub use plan::Plan;
+pub use published::Published;
 pub use purposes::{
     CENTRE, COEFFICIENTS, DECODER, DRAFT, EXTREMES, HEAD, PRETRAINING, RELEVANCE, REPORTS, STATISTICS,
 };

@@ -3,13 +3,14 @@
 use super::belief::BeliefTraining;
 use super::choices::{Encoder, Weigh};
 use super::coefficients::{Form, Sums};
-use super::features::{FeatureMap, Published};
+use super::course::Course;
+use super::features::FeatureMap;
 use super::plan::Plan;
+use super::published::Published;
 use super::purposes::{CENTRE, DECODER, DRAFT, RELEVANCE, REPORTS, STATISTICS};
 use super::solve::solve;
 use crate::State;
-use crate::bundle::Bundle;
-use crate::data::{Dataset, Schema};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Head, Purpose, Receipt};
 use crate::mechanism::{Mechanism, Reporting};
@@ -17,9 +18,8 @@ use crate::noise::Key;
 use crate::principal_components::{self, Projection};
 use crate::records::PrivateRecords;
 use crate::relevance::{self, Of};
-use crate::run::{MODEL_FILE, Measurements, Trainer, Work, ledger_entry, recipe_digest};
+use crate::run::{Measurements, Trainer, Work};
 use crate::sampler::Poisson;
-use crate::train::Evaluator;
 use muffle_accounting::Event;
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::relevance::Propagation;
@@ -45,9 +45,7 @@ pub struct ObjectiveTrainer {
     given: Arc<Dataset>,
     /// The same, on principal components if there are any.
     dataset: Arc<Dataset>,
-    accesses: Vec<Access>,
-    /// How many of them were made.
-    done: usize,
+    course: Course,
     /// What was released, in single precision so that a run that goes on has the same numbers; what filters learned is in them.
     released: State,
     components: Option<Projection>,
@@ -75,8 +73,7 @@ impl ObjectiveTrainer {
             key,
             belief: belief.map(begin).transpose()?,
             given: dataset.clone(),
-            accesses: plan.accesses(),
-            done: 0,
+            course: Course::new(plan.accesses()),
             released: State::new(),
             components: None,
             inputs: plan.map.clone(),
@@ -156,13 +153,13 @@ impl ObjectiveTrainer {
 
     /// Goes on with what was released.
     fn learn(&mut self, values: Vec<f32>) -> Result<()> {
-        let access = &self.accesses[self.done];
+        let access = self.course.next().expect("there is a release for every access");
         let (purpose, name) = (access.purpose, name(access));
         match purpose {
             STATISTICS => {
                 let belief = self.belief.as_mut().expect("filters were asked for and paid");
                 belief.learn(&values)?;
-                self.done += 1;
+                self.course.done += 1;
                 return self.see_filters();
             }
             principal_components::PURPOSE => {
@@ -179,7 +176,7 @@ impl ObjectiveTrainer {
             last => self.model = Some(self.solved(last, &values)?),
         }
         self.released.insert(name, values);
-        self.done += 1;
+        self.course.done += 1;
         Ok(())
     }
 
@@ -188,8 +185,7 @@ impl ObjectiveTrainer {
         let Some(belief) = &self.belief else { return Ok(()) };
         let state = belief.state().into_iter().enumerate();
         self.released.extend(state.map(|(layer, values)| (format!("{FILTERS}.{layer}"), values)));
-        let next = self.accesses.get(self.done).map(|access| access.purpose);
-        if next != Some(STATISTICS) {
+        if self.course.next().is_none_or(|access| access.purpose != STATISTICS) {
             self.read(belief.map(self.plan.form.noise)?)?;
         }
         Ok(())
@@ -266,9 +262,7 @@ fn name(access: &Access) -> String {
 
 impl Trainer for ObjectiveTrainer {
     fn upcoming(&self, most: u64) -> Vec<Access> {
-        let next = self.accesses[self.done..].iter();
-        let samples = next.clone().take_while(|access| !access.keep).take(most as usize).count();
-        next.take(samples.max(1)).cloned().collect()
+        self.course.upcoming(most)
     }
 
     fn perform(&mut self, receipt: Receipt) -> Result<()> {
@@ -277,24 +271,23 @@ impl Trainer for ObjectiveTrainer {
     }
 
     fn step(&self) -> u64 {
-        self.done as u64
+        self.course.done as u64
     }
 
     fn cost(&self, steps: u64) -> Event {
-        let next = self.accesses.iter().skip(self.done).take(steps as usize);
-        Event::compose(next.filter_map(|access| access.charge.clone()))
+        self.course.cost(steps)
     }
 
     fn work(&self) -> Work {
         let records = self.plan.recipe.run.records.unwrap_or_default();
-        Work { expected: self.done as u64 * records, excluded: 0 }
+        Work { expected: self.step() * records, excluded: 0 }
     }
 
     fn measure(&mut self) -> Result<Measurements> {
-        let Some(model) = &self.model else { return Ok(Measurements::default()) };
-        let mut evaluator = Evaluator::new(model.network.clone(), self.plan.recipe.run.threads)?;
-        let test = evaluator.evaluate(&model.parameters, &self.dataset.test())?;
-        Ok(Measurements::default().with("test", test))
+        match &self.model {
+            Some(model) => model.measure(&self.dataset, self.plan.recipe.run.threads),
+            None => Ok(Measurements::default()),
+        }
     }
 
     fn state(&self) -> State {
@@ -302,15 +295,14 @@ impl Trainer for ObjectiveTrainer {
     }
 
     fn restore(&mut self, state: &State, step: u64) -> Result<()> {
-        let accesses = self.accesses.iter().take(step as usize);
-        let steps = accesses.filter(|access| access.purpose == STATISTICS).count();
+        let steps = self.course.first(step).iter().filter(|access| access.purpose == STATISTICS).count();
         if let Some(belief) = &mut self.belief {
             let layers = (0..).map_while(|layer| state.get(&format!("{FILTERS}.{layer}")).cloned());
             belief.restore(&layers.collect::<Vec<_>>(), steps as u64)?;
-            self.done = steps;
+            self.course.done = steps;
             self.see_filters()?;
         }
-        while let Some(access) = self.accesses[..step as usize].get(self.done) {
+        while let Some(access) = self.course.first(step).get(self.course.done) {
             let Some(values) = state.get(&name(access)) else { break };
             self.learn(values.clone())?;
         }
@@ -318,23 +310,13 @@ impl Trainer for ObjectiveTrainer {
     }
 
     fn leave_files(&self, folder: &Path, head: &Head) -> Result<Vec<String>> {
-        let Some(Published { description, network, parameters }) = &self.model else {
+        let Some(model) = &self.model else {
             return Err(Error::Plan(
                 "what was lost in an interruption was paid for, and epsilon does not allow the coefficients any more: there is no \
                  model; start another run, and count what this one has spent as well"
                     .to_string(),
             ));
         };
-        let (schema, recipe) = (Schema::of(&self.given), self.plan.recipe.without_seed().to_toml());
-        let bundle = Bundle::new(schema, self.components.as_ref(), recipe, recipe_digest(folder)?);
-        let metadata = [ledger_entry(head), bundle.entry()];
-        muffle_nn::weights::save_with(
-            &folder.join(MODEL_FILE),
-            network,
-            Some(description),
-            parameters,
-            &metadata,
-        )?;
-        Ok(vec![MODEL_FILE.to_string()])
+        model.leave(folder, &self.plan, &self.given, self.components.as_ref(), head)
     }
 }

@@ -84,7 +84,7 @@ pub struct Summary {
 /// Takes the steps of a trainer that are not taken yet, and reports on the way.
 ///
 /// `stop` ends it after the steps that are already paid for, or with [`Error::Interrupted`] before the first of this process if the
-/// trainer is not ready by then; and so do weights or a test loss that are no finite numbers.
+/// trainer is not ready by then; and so does a trainer that has [diverged](Trainer::diverged).
 ///
 /// # Guarantee
 /// Every access to the training records is in the ledger on disk before it happens. With a seed, steps that are taken

@@ -1,6 +1,6 @@
 //! The engine: reproducible, the same for all ways to split a batch, and careful with examples that are not finite.
 
-use crate::common::{LOSS, Setting, relative_error};
+use crate::common::{LOSS, Setting, conv, relative_error};
 use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
@@ -10,17 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn dense(features: usize) -> LayerConfig {
     LayerConfig::Dense { features, bias: true }
-}
-
-fn conv(channels: usize) -> LayerConfig {
-    LayerConfig::Conv2d {
-        channels,
-        kernel: Extent::Square(3),
-        stride: Extent::Square(1),
-        padding: Extent::Square(1),
-        groups: 1,
-        bias: true,
-    }
 }
 
 fn norm() -> Entry {

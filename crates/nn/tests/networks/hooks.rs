@@ -1,10 +1,9 @@
 //! Hooks see what flows through a network, and what they write is what the layer computes with.
 
-use crate::common::{LOSS, Setting, relative_error};
+use crate::common::{LOSS, Setting, conv, relative_error};
 use muffle_nn::config::{Entry, LayerConfig, Piece};
 use muffle_nn::hooks::{Hooks, Place};
 use muffle_nn::layers::activation::Activation;
-use muffle_nn::layers::window::Extent;
 use muffle_nn::{Engine, Options, Purpose, Shape};
 use std::sync::Mutex;
 
@@ -47,17 +46,7 @@ impl Hooks for Nothing {}
 fn hooks_that_do_nothing_change_no_bit() {
     let setting = small();
     assert_eq!(hooked(&setting, &Nothing), unhooked(&setting));
-    let conv = |channels: usize| -> Entry {
-        LayerConfig::Conv2d {
-            channels,
-            kernel: Extent::Square(3),
-            stride: Extent::Square(1),
-            padding: Extent::Square(1),
-            groups: 1,
-            bias: true,
-        }
-        .into()
-    };
+    let conv = |channels: usize| -> Entry { conv(channels).into() };
     let norm = || -> Entry { LayerConfig::GroupNorm { groups: 2, affine: true }.into() };
     let main = vec![conv(4), norm(), Activation::Relu.into(), conv(4)];
     let branches = vec![Piece::Sequential(main).into(), Piece::Sequential(vec![]).into(), conv(4)];

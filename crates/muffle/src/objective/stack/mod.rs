@@ -5,21 +5,20 @@ mod head;
 mod machine;
 
 use super::choices::{Stack, StackLayer};
-use super::features::Published;
+use super::course::Course;
 use super::frozen::Frozen;
 use super::plan::Plan;
+use super::published::Published;
 use super::purposes::{EXTREMES, HEAD, PRETRAINING};
 use crate::State;
-use crate::bundle::Bundle;
-use crate::data::{Dataset, Schema};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::ledger::{Access, Head as LedgerHead, Receipt};
 use crate::mechanism::Mechanism;
 use crate::noise::Key;
 use crate::records::PrivateRecords;
-use crate::run::{MODEL_FILE, Measurements, Trainer, Work, ledger_entry, recipe_digest};
+use crate::run::{Measurements, Trainer, Work};
 use crate::sampler::Poisson;
-use crate::train::Evaluator;
 use code::Code;
 use head::Head;
 use machine::Machine;
@@ -90,8 +89,7 @@ pub struct StackTrainer {
     stack: Stack,
     key: Key,
     dataset: Arc<Dataset>,
-    accesses: Vec<Access>,
-    done: usize,
+    course: Course,
     below: Frozen,
     layer: Option<Layer>,
     /// Parameters and extremes of layers that are done.
@@ -108,11 +106,10 @@ impl StackTrainer {
         let stack = plan.learned.stack.clone().expect("a plan with a stack");
         let mut trainer = StackTrainer {
             below: Frozen::new(dataset.input(), stack.descent.range),
-            accesses: plan.accesses(),
+            course: Course::new(plan.accesses()),
             plan: plan.clone(),
             key,
             dataset: Arc::new(dataset.clone()),
-            done: 0,
             layer: None,
             finished: State::new(),
             head: None,
@@ -206,9 +203,7 @@ impl StackTrainer {
 
 impl Trainer for StackTrainer {
     fn upcoming(&self, most: u64) -> Vec<Access> {
-        let next = self.accesses[self.done..].iter();
-        let samples = next.clone().take_while(|access| !access.keep).take(most as usize).count();
-        next.take(samples.max(1)).cloned().collect()
+        self.course.upcoming(most)
     }
 
     fn perform(&mut self, receipt: Receipt) -> Result<()> {
@@ -218,28 +213,27 @@ impl Trainer for StackTrainer {
             HEAD => self.improve_head(receipt)?,
             other => unreachable!("{} is no part of a stack", other.name()),
         }
-        self.done += 1;
+        self.course.done += 1;
         Ok(())
     }
 
     fn step(&self) -> u64 {
-        self.done as u64
+        self.course.done as u64
     }
 
     fn cost(&self, steps: u64) -> Event {
-        let next = self.accesses.iter().skip(self.done).take(steps as usize);
-        Event::compose(next.filter_map(|access| access.charge.clone()))
+        self.course.cost(steps)
     }
 
     fn work(&self) -> Work {
-        Work { expected: self.done as u64 * self.stack.descent.batch as u64, excluded: 0 }
+        Work { expected: self.step() * self.stack.descent.batch as u64, excluded: 0 }
     }
 
     fn measure(&mut self) -> Result<Measurements> {
-        let Some(model) = self.model()? else { return Ok(Measurements::default()) };
-        let mut evaluator = Evaluator::new(model.network.clone(), self.threads())?;
-        let test = evaluator.evaluate(&model.parameters, &self.dataset.test())?;
-        Ok(Measurements::default().with("test", test))
+        match self.model()? {
+            Some(model) => model.measure(&self.dataset, self.threads()),
+            None => Ok(Measurements::default()),
+        }
     }
 
     fn state(&self) -> State {
@@ -267,16 +261,12 @@ impl Trainer for StackTrainer {
         if let Some(head) = &mut self.head {
             head.restore(state)?;
         }
-        self.done = step as usize;
+        self.course.done = step as usize;
         Ok(())
     }
 
     fn leave_files(&self, folder: &Path, head: &LedgerHead) -> Result<Vec<String>> {
-        let Published { description, network, parameters } = self.model()?.expect("the head is trained");
-        let recipe = self.plan.recipe.without_seed().to_toml();
-        let bundle = Bundle::new(Schema::of(&self.dataset), None, recipe, recipe_digest(folder)?);
-        let (model, metadata) = (folder.join(MODEL_FILE), [ledger_entry(head), bundle.entry()]);
-        muffle_nn::weights::save_with(&model, &network, Some(&description), &parameters, &metadata)?;
-        Ok(vec![MODEL_FILE.to_string()])
+        let model = self.model()?.expect("the head is trained");
+        model.leave(folder, &self.plan, &self.dataset, None, head)
     }
 }

@@ -5,8 +5,9 @@ pub mod layer_run;
 pub mod regression;
 pub mod torch;
 
-use muffle_nn::config::Entry;
+use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::initialise::{SplitMix, initial_parameters};
+use muffle_nn::layers::window::Extent;
 use muffle_nn::{Batch, Engine, Examples, Loss, Network, Options, Purpose, Shape, Target};
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +21,18 @@ pub fn relative_error<A: Copy + Into<f64>, B: Copy + Into<f64>>(computed: &[A], 
     let difference: f64 = computed.iter().zip(expected).map(|(a, b)| square((*a).into() - (*b).into())).sum();
     let size: f64 = expected.iter().map(|value| square((*value).into())).sum();
     if size == 0.0 { difference.sqrt() } else { (difference / size).sqrt() }
+}
+
+/// A convolution that leaves the size of images as it is.
+pub fn conv(channels: usize) -> LayerConfig {
+    LayerConfig::Conv2d {
+        channels,
+        kernel: Extent::Square(3),
+        stride: Extent::Square(1),
+        padding: Extent::Square(1),
+        groups: 1,
+        bias: true,
+    }
 }
 
 /// Some of the examples of a batch, in any order, each known by its place in it.

@@ -4,10 +4,11 @@ use crate::CommandResult;
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::train::Outcome;
 use clap::Args;
-use muffle::experiment::{Experiment, Variant, check_settings};
+use muffle::experiment::{Difference, Experiment, Results, Variant, check_settings};
 use muffle::methods::Mode;
 use muffle::run::REPRODUCIBLE;
 use muffle::{kinds, recipes};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Compare published methods, or recipes: each at every epsilon with every seed, as a table and plots.
@@ -19,6 +20,7 @@ use std::path::Path;
 #[command(after_help = "Examples:
   muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --seeds 3 --output comparison
   muffle compare --methods dp-sgd,icgc --mode sound,as-published --epsilon 2 --output forms
+  muffle compare --methods dp-sgd,adlm --against dp-sgd --epsilon 2 --seeds 5 --output paired
   muffle compare --recipes mnist,pate-mnist --epsilon 0.5,1.5,5 --seeds 3 --output crossover
   muffle compare --methods dp-sgd,dp-psac --recipe adult-mlp --data people.toml --set records=30000 \\
       --epsilon 0.5,1,2 --output people")]
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// Runs of each method at each epsilon, with the seeds 1 to N
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
+    /// The method or recipe that all others are tested against at the same epsilon, in pairs of runs with one seed
+    #[arg(long, value_name = "NAME")]
+    against: Option<String>,
     /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run: all that the methods share
     #[arg(long, value_name = "RECIPE", default_value = recipes::RECIPES[0].name)]
     recipe: String,
@@ -68,7 +73,8 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let experiment = experiment.with_seeds(arguments.seeds);
     let title = format!("Comparison on {}", experiment.groups[0].job.terms().recipe.data);
     let layout = Layout { title, across, panels: 0 };
-    run_experiment(&experiment, &arguments.options, &layout, |_| Ok(remarks()))
+    arguments.check_baseline(&experiment)?;
+    run_experiment(&experiment, &arguments.options, &layout, |results| Ok(arguments.remarks(results)))
 }
 
 impl Arguments {
@@ -131,15 +137,57 @@ impl Arguments {
         }
         Ok(variants)
     }
+
+    fn check_baseline(&self, experiment: &Experiment) -> Outcome<()> {
+        let Some(name) = &self.against else { return Ok(()) };
+        let names: Vec<&str> = experiment.groups.iter().map(|group| group.levels[0].as_str()).collect();
+        match (names.contains(&name.as_str()), names.iter().all(|other| other == name), self.seeds) {
+            (false, _, _) => {
+                Err(format!("--against {name}: it is not among what is compared, {}", once(&names)).into())
+            }
+            (_, true, _) => Err(format!("--against {name}: there is nothing else to compare with it").into()),
+            (_, _, 1) => Err("--against tests pairs of runs with one seed: give --seeds 2 or more".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is to be known about the table, and the tests against a baseline.
+    fn remarks(&self, results: &Results) -> Remarks {
+        let paragraphs = [
+            "Deviations and Student intervals are over seeds: they say how much the random numbers of a run matter, not the \
+             choice of the test split.",
+            "Every epsilon is that of one run. All of these runs read the records, and runs of one seed share their noise: \
+             what is learned from the table, or published of several models, costs more than any single epsilon.",
+            REPRODUCIBLE,
+        ];
+        let mut remarks = Remarks { paragraphs: paragraphs.map(String::from).to_vec(), ..Remarks::default() };
+        if let Some(name) = &self.against {
+            let introduction = format!(
+                "Beside {name} at the same epsilon, in pairs of runs with one seed: the mean difference, its interval, and the p of \
+                 Student's test of pairs, two-sided and by itself (of many tests some are small by chance).\n\n"
+            );
+            remarks.paragraphs.insert(0, introduction + results.differences(name).trim_end());
+            remarks.fields.insert("against".into(), self.tests(results, name));
+        }
+        remarks
+    }
+
+    /// The tests for machines.
+    fn tests(&self, results: &Results, name: &str) -> Value {
+        let test = |found: Difference| {
+            let test = found.test.ok();
+            json!({
+                "group": found.group, "baseline": name, "pairs": test.map(|test| test.difference.count),
+                "difference": test.map(|test| test.difference.mean), "t": test.map(|test| test.t), "p": test.map(|test| test.p),
+            })
+        };
+        results.against(name).into_iter().map(test).collect()
+    }
 }
 
-fn remarks() -> Remarks {
-    let paragraphs = [
-        "Deviations and Student intervals are over seeds: they say how much the random numbers of a run matter, not the \
-         choice of the test split.",
-        "Every epsilon is that of one run. All of these runs read the records, and runs of one seed share their noise: \
-         what is learned from the table, or published of several models, costs more than any single epsilon.",
-        REPRODUCIBLE,
-    ];
-    Remarks { paragraphs: paragraphs.map(String::from).to_vec(), ..Remarks::default() }
+/// Names, each once, in order.
+fn once(names: &[&str]) -> String {
+    let mut names = names.to_vec();
+    names.dedup();
+    names.join(", ")
 }

@@ -42,8 +42,21 @@ fn read(project: &Project, name: &str) -> String {
 #[test]
 fn a_comparison_leaves_tables_and_plots_and_runs_nothing_twice() {
     let project = Project::new();
-    let arguments = [&COMPARISON[..], &["--seeds", "2"]].concat();
+    let arguments = [&COMPARISON[..], &["--against", "dp-sgd", "--seeds", "2"]].concat();
     let first = result(&project, &arguments);
+    let tests = first["against"].as_array().unwrap();
+    assert_eq!(tests.len(), 2, "{tests:?}");
+    for (test, baseline) in tests.iter().zip([0, 1]) {
+        let mean = |group: usize| first["groups"][group]["test_accuracy"].as_f64().unwrap();
+        let group = test["group"].as_u64().unwrap() as usize;
+        assert_eq!((group, &test["pairs"]), (baseline + 2, &2.into()), "the same epsilon: {test}");
+        assert!(
+            (test["difference"].as_f64().unwrap() - mean(group) + mean(baseline)).abs() < 1e-12,
+            "{test}"
+        );
+        assert!((0.0..=1.0).contains(&test["p"].as_f64().unwrap()), "{test}");
+    }
+    assert!(read(&project, "comparison/results.md").contains("| accuracy % less that of dp-sgd |"));
     assert_eq!((&first["cells"], &first["finished"], &first["run_now"]), (&8.into(), &8.into(), &8.into()));
     assert_eq!(first["groups"].as_array().unwrap().len(), 4);
     for group in first["groups"].as_array().unwrap() {
@@ -394,6 +407,13 @@ fn bad_input_is_refused_before_anything_runs() {
         (&compare, &["0", "--methods", "dp-sgd"], "epsilon = 0 is outside"),
         (&compare, &["1", "--methods", "dp-sgd", "--mode", "proved"], "as-published"),
         (&compare, &["1", "--methods", "dp-sgd", "--seeds", "0"], "--seeds"),
+        (
+            &compare,
+            &["1", "--methods", "dp-sgd", "--against", "auto-s"],
+            "not among what is compared, dp-sgd",
+        ),
+        (&compare, &["1", "--methods", "dp-sgd", "--against", "dp-sgd"], "nothing else to compare"),
+        (&compare, &["1", "--methods", "dp-sgd,auto-s", "--against", "dp-sgd", "--seeds", "1"], "--seeds 2"),
         (&compare, &["1", "--methods", "dp-sgd", "--set", "seed=1"], "seeds are given by --seeds"),
         (
             &compare,

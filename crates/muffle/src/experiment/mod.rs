@@ -3,6 +3,7 @@
 //! An [`Experiment`] has groups, which differ in their recipes, and cells, the runs of a group. Every cell is a run in a
 //! folder of its own, so that what is finished stays finished and what was interrupted goes on.
 
+mod against;
 mod cell;
 mod distortion;
 mod grid;
@@ -13,6 +14,7 @@ mod results;
 mod runner;
 mod spent;
 
+pub use against::Difference;
 pub use cell::{Cell, Outcome};
 pub use distortion::distortion;
 pub use grid::{Axis, check_settings};

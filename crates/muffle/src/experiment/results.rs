@@ -47,8 +47,8 @@ pub struct Column {
 
 /// What is finished of an experiment.
 pub struct Results<'a> {
-    experiment: &'a Experiment,
-    outcomes: &'a [Option<Outcome>],
+    pub(super) experiment: &'a Experiment,
+    pub(super) outcomes: &'a [Option<Outcome>],
     /// What the runs are compared by.
     pub measure: &'a Measure,
     /// Groups of which a cell is finished.

@@ -7,6 +7,7 @@ mod factors;
 mod kruskal_wallis;
 mod mann_whitney;
 mod mean;
+mod paired;
 mod ranks;
 mod shapiro_wilk;
 pub(crate) mod tails;
@@ -16,4 +17,5 @@ pub use factors::{FactorRow, FactorStudy, LevelNormality, SeveralLevels, TwoLeve
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use mean::{Interval, Mean};
+pub use paired::{Paired, paired};
 pub use shapiro_wilk::{ShapiroWilk, shapiro_wilk};

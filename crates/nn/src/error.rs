@@ -53,8 +53,9 @@ pub enum Error {
     },
     /// A layer that relevance does not go back through.
     #[error(
-        "layer `{layer}` ({kind}) has no rule of relevance; dense layers, convolutions, pools, activations, dropout and \
-         changes of shape have one"
+        "layer `{layer}` ({kind}) has no rule of relevance: its outputs, such as logarithms of probabilities, are no sums of what its \
+         inputs add. Take a network without it; dense and convolutional layers, pools, norms, recurrent layers, attention, embeddings, \
+         scattering and activations have a rule"
     )]
     NoRelevance {
         /// Name of the layer in the network.

@@ -218,7 +218,8 @@ impl Tensor {
 /// How relevance goes back through a layer: one of four ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelevanceRule {
-    /// To each input in proportion to what it adds to the output: for layers that are linear in their input but for a bias.
+    /// To each input in proportion to what it adds to the output, its value times the derivative: for layers that are linear in their input
+    /// but for a bias, or at least grow as it does.
     Proportional,
     /// To where the value came from: for layers that choose or move values.
     Moved,

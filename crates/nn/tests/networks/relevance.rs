@@ -257,11 +257,32 @@ fn an_example_has_its_relevance_whatever_its_company() {
     }
 }
 
+/// Moduli grow as their input does, so that relevance adds up to the logit through a scattering transform too.
+#[test]
+fn relevance_goes_through_scattering() {
+    let model = "input = [2, 7, 9]\nlayers = [{ type = \"scattering\" }, { type = \"flatten\" }, \
+                 { type = \"dense\", features = 3, bias = false }]";
+    let network = network(model);
+    let (parameters, input) = (random(3, network.parameter_len()), random(4, network.input().len()));
+    let logits = outputs(&network, &parameters, &input);
+    for (class, logit) in (0..).zip(logits) {
+        let found = relevance(&network, 0.0, &parameters, &input, class);
+        assert!(
+            near(&[found.inputs.iter().sum()], &[logit], 1e-3),
+            "{} {logit}",
+            found.inputs.iter().sum::<f32>()
+        );
+    }
+}
+
 #[test]
 fn what_has_no_relevance_is_refused_by_name() {
     let fused = network("input = [4]\nlayers = [{ type = \"fusion\" }]");
     let message = Propagation::new(fused, 0.0).err().unwrap().to_string();
-    assert!(message.contains("layer `0` (fusion)") && message.contains("no rule of relevance"), "{message}");
+    assert!(
+        message.contains("layer `0` (fusion)") && message.contains("logarithms of probabilities"),
+        "{message}"
+    );
     let dense = network("input = [2]\nlayers = [{ type = \"dense\", features = 2 }]");
     for stabiliser in [-1.0, f32::NAN, f32::INFINITY] {
         let message = Propagation::new(dense.clone(), stabiliser).err().unwrap().to_string();

@@ -8,7 +8,7 @@ mod low_pass;
 mod spectra;
 
 use crate::error::Result;
-use crate::layer::{Around, Backward, Forward, Layer, Pass};
+use crate::layer::{Around, Backward, Forward, Layer, Pass, RelevanceRule};
 use crate::layers::Context;
 use crate::shape::Shape;
 use bank::{ANGLES, Filter};
@@ -321,5 +321,11 @@ impl Layer for Scattering {
         for planes in self.groups(call.pass.batch) {
             self.backward_planes(around, &planes, downstream, &mut buffers);
         }
+    }
+
+    /// Moduli of sums: not linear, but twice the input gives twice the output, so that by Euler's theorem inputs times their
+    /// derivatives add up to the output, as the terms of a sum do.
+    fn relevance(&self) -> Option<RelevanceRule> {
+        Some(RelevanceRule::Proportional)
     }
 }

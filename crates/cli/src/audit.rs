@@ -13,8 +13,9 @@ use crate::train::search_for;
 use clap::{Args, Subcommand};
 use muffle::audit::{Argument, Report, Verdict};
 use muffle::data::{Dataset, Search};
-use muffle::recipes;
+use muffle::run::Job;
 use muffle::train::{DataShape, Plan, Recipe};
+use muffle::{kinds, recipes};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -61,6 +62,14 @@ impl RecipeArguments {
         let recipe = Recipe::of(&recipes::find(&self.recipe, &settings)?)?;
         let dataset = recipe.run.dataset(&search_for(&self.recipe, &self.search()))?;
         Ok((Plan::new(recipe, &DataShape::of(&dataset))?, dataset))
+    }
+
+    /// A job of whatever kind, on one thread, and its data; the threads that the recipe had.
+    pub fn prepare_job(&self) -> Result<(Box<dyn Job>, Dataset, Option<usize>), Box<dyn Error>> {
+        let mut parts = recipes::find(&self.recipe, &self.settings)?;
+        let dataset = parts.run.dataset(&search_for(&self.recipe, &self.search()))?;
+        let threads = parts.run.threads.replace(1);
+        Ok((kinds::plan(&parts, &dataset)?, dataset, threads))
     }
 }
 

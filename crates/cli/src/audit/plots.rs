@@ -1,6 +1,6 @@
 //! The plots of an audit.
 
-use muffle::train::Plan;
+use muffle::run::Job;
 use muffle_accounting::attacker::best_attacks;
 use muffle_accounting::{AccountingError, Adjacency, Event};
 use muffle_page::plot::{Line, Panel};
@@ -51,16 +51,17 @@ pub fn panels(scores: &Scores) -> Result<Vec<Panel>, AccountingError> {
 }
 
 /// Those of a whole run, whose canary is looked for by its loss: without it and with it.
-pub fn run_panels(plan: &Plan, [absent, present]: &[Vec<f64>; 2]) -> Result<Vec<Panel>, Box<dyn Error>> {
+pub fn run_panels(job: &dyn Job, [absent, present]: &[Vec<f64>; 2]) -> Result<Vec<Panel>, Box<dyn Error>> {
     let scores = |losses: &[f64]| losses.iter().map(|loss| -loss).collect::<Vec<f64>>();
-    let proved = plan.recipe.run.private && plan.claimed.is_none() && plan.filter_order.is_none();
-    let event = proved.then(|| plan.total_cost()).transpose()?;
+    let terms = job.terms();
+    let proved = terms.recipe.private && terms.claimed.is_none() && terms.filter_order.is_none();
+    let event = proved.then(|| job.cost()).transpose()?;
     Ok(panels(&Scores {
         statistic: "minus the loss on the canary",
         present: &scores(present),
         absent: &scores(absent),
         event: event.as_ref(),
-        adjacency: plan.adjacency,
+        adjacency: terms.adjacency,
     })?)
 }
 

@@ -20,12 +20,14 @@ use std::path::PathBuf;
 /// Canaries are training records with a wrong label, each in or out by a coin of its own. The attacker sees the model's
 /// outputs only, so the bound is usually far below what is proved; above it, something is broken.
 ///
-/// With --runs the recipe is trained many times instead, half of them with one canary, and the canary is looked for by its loss.
+/// With --runs a recipe of any kind is trained many times instead, half of them with one canary, and the canary is looked for by its
+/// loss.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle audit run mnist --canaries 2000
   muffle audit run my-recipe.toml --canaries 500 --guesses 60 --seed 3 --json
-  muffle audit run my-recipe.toml --runs 200")]
+  muffle audit run my-recipe.toml --runs 200
+  muffle audit run functional-adult --runs 200")]
 pub struct Arguments {
     #[command(flatten)]
     pub recipe: RecipeArguments,

@@ -12,18 +12,18 @@ use muffle::audit::runs::{RunsReport, Settings, audit};
 /// Runs the command.
 pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
     let Arguments { recipe, confidence, seed, json, plots, .. } = arguments;
-    let (plan, dataset) = recipe.prepare(Vec::new())?;
-    let workers = plan.recipe.run.threads.unwrap_or_else(cores);
+    let (job, dataset, threads) = recipe.prepare_job()?;
+    let workers = threads.unwrap_or_else(cores);
     let settings = Settings { runs, confidence: *confidence, seed: *seed, workers };
     let stop = stop_on_interrupt()?;
-    let bar = bar(&format!("{runs} trainings"), runs.saturating_mul(plan.steps), *json);
-    let found = audit(&plan, &dataset, &settings, &stop, &|| bar.inc(1))?;
+    let bar = bar(&format!("{runs} trainings"), runs.saturating_mul(job.terms().steps), *json);
+    let found = audit(&*job, &dataset, &settings, &stop, &|| bar.inc(1))?;
     bar.finish_and_clear();
     let found = found.ok_or_else(|| {
         let advice = "stopped before all trainings were done; nothing was measured, begin anew";
         Interrupted::without_result(advice, *json)
     })?;
-    plots.leave(|| table("Audit of a whole run", &[&found.report]), || run_panels(&plan, &found.losses))?;
+    plots.leave(|| table("Audit of a whole run", &[&found.report]), || run_panels(&*job, &found.losses))?;
     match json {
         true => println!("{}", serde_json::to_string(&found)?),
         false => print(&found),

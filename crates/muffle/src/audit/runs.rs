@@ -5,9 +5,11 @@ use super::report::{Argument, Report, Verdict};
 use crate::bounds::{Detections, needed_trials};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::run::{Job, Purse};
 use crate::side_by_side::side_by_side;
-use crate::train::{Plan, train_in_memory};
+use crate::train::Evaluation;
 use muffle_accounting::{Adjacency, Event, Quotes};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +45,7 @@ pub struct RunsReport {
     pub losses: [Vec<f64>; 2],
 }
 
-/// Trains a plan many times, half of them with a canary, and tells by its loss in the finished model whether it was there.
+/// Runs a job of any kind many times, half of them with a canary, and tells by its loss in the finished model whether it was there.
 ///
 /// A fifth of the runs choose threshold and direction, the others are fresh. `None` if `stop` was set before the end;
 /// `after_step` is called after every step of every training.
@@ -55,16 +57,17 @@ pub struct RunsReport {
 /// Nothing of the runs that are counted was used to choose, so both errors are binomial counts. **Nothing is paid for**: what is
 /// measured is for the holder of the records.
 pub fn audit(
-    plan: &Plan,
+    job: &dyn Job,
     dataset: &Dataset,
     settings: &Settings,
     stop: &AtomicBool,
     after_step: &(dyn Fn() + Sync),
 ) -> Result<Option<RunsReport>> {
-    check(plan, settings)?;
-    let Some(losses) = losses(plan, dataset, settings, stop, after_step)? else { return Ok(None) };
-    let found = detections(&losses, plan.recipe.run.delta, settings.confidence);
-    report(plan, &found, settings, losses).map(Some)
+    let delta = job.terms().recipe.delta;
+    check(delta, settings)?;
+    let Some(losses) = losses(job, dataset, settings, stop, after_step)? else { return Ok(None) };
+    let found = detections(&losses, delta, settings.confidence);
+    report(job, &found, settings, losses).map(Some)
 }
 
 /// Runs of one world that choose the test; the others count.
@@ -72,13 +75,13 @@ fn pilots(runs: u64) -> u64 {
     ((0.5 * runs as f64 * PILOT_SHARE) as u64).max(2)
 }
 
-fn check(plan: &Plan, settings: &Settings) -> Result<()> {
+fn check(delta: f64, settings: &Settings) -> Result<()> {
     let refuse = |reason: String| Err(Error::Plan(reason));
     let Settings { runs, confidence, .. } = *settings;
     if !(confidence > 0.0 && confidence < 1.0) {
         return refuse(format!("confidence {confidence} is outside (0, 1)"));
     }
-    let fresh = needed_trials(plan.recipe.run.delta, confidence);
+    let fresh = needed_trials(delta, confidence);
     let enough = |runs: &u64| runs / 2 >= pilots(*runs) + fresh;
     if !runs.is_multiple_of(2) || !enough(&runs) {
         let needed = (2..).step_by(2).find(enough).unwrap_or(u64::MAX);
@@ -87,17 +90,10 @@ fn check(plan: &Plan, settings: &Settings) -> Result<()> {
              them, or more; their number has to be even, half of them with the canary"
         ));
     }
-    if plan.recipe.training.audit.is_some() || plan.recipe.training.principal_components.is_some() {
-        return refuse(
-            "an audit of many runs plants one canary in the records as they are: remove audit and principal_components from \
-             the recipe"
-                .to_string(),
-        );
-    }
     Ok(())
 }
 
-/// The records without the canary and with it, in which it is the last.
+/// The records without the canary and with it, both of which measure their results on the canary alone.
 fn worlds(dataset: &Dataset, adjacency: Adjacency, seed: u64) -> Result<[Dataset; 2]> {
     let split = dataset.train().split();
     let mut uniform = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
@@ -117,37 +113,51 @@ fn worlds(dataset: &Dataset, adjacency: Adjacency, seed: u64) -> Result<[Dataset
             ));
         }
     };
-    let test = || dataset.test().split().clone();
-    Ok([dataset.with_splits(without, test())?, dataset.with_splits(others.followed_by(planted), test())?])
+    let with = others.followed_by(planted.clone());
+    Ok([dataset.with_splits(without, planted.clone())?, dataset.with_splits(with, planted)?])
 }
 
 /// The losses of the canary without it and with it, run by run.
 fn losses(
-    plan: &Plan,
+    job: &dyn Job,
     dataset: &Dataset,
     settings: &Settings,
     stop: &AtomicBool,
     after_step: &(dyn Fn() + Sync),
 ) -> Result<Option<[Vec<f64>; 2]>> {
-    let worlds = worlds(dataset, plan.adjacency, settings.seed)?;
-    let mut plan = plan.clone();
-    plan.recipe.run.threads = Some(1);
-    let mut seeds = Uniform::new(&Key::from_seed(settings.seed), Stream::new(Purpose::Audit, 1));
-    let keys: Vec<Key> = (0..settings.runs).map(|_| Key::from_seed(seeds.bits())).collect();
-    let train = |run: usize| -> Result<Option<f64>> {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let trained = train_in_memory(&plan, &worlds[run % 2], keys[run].clone(), stop, after_step)?;
-        let Some(parameters) = trained else { return Ok(None) };
-        let canary = worlds[1].train().select(vec![worlds[1].train().split().len() - 1]);
-        let loss = plan.evaluator(Some(1))?.losses(&parameters, &canary)?[0];
-        Ok(Some(f64::from(loss)))
-    };
+    let worlds = worlds(dataset, job.terms().adjacency, settings.seed)?;
+    let mut stream = Uniform::new(&Key::from_seed(settings.seed), Stream::new(Purpose::Audit, 1));
+    let seeds: Vec<u64> = (0..settings.runs).map(|_| stream.bits()).collect();
+    let train =
+        |run: usize| loss(&*job.with_seed(Some(seeds[run])), &worlds[run % 2], stop, &|| after_step());
     let found = side_by_side(settings.runs as usize, settings.workers, &train)?;
     let found: Option<Vec<f64>> = found.into_iter().collect();
     let world = |found: &[f64], world: usize| found.iter().skip(world).step_by(2).copied().collect();
     Ok(found.map(|found| [world(&found, 0), world(&found, 1)]))
+}
+
+/// The loss of a finished run on the test split; `None` if it was stopped. **Nothing is paid for.**
+fn loss(job: &dyn Job, dataset: &Dataset, stop: &AtomicBool, after_step: &dyn Fn()) -> Result<Option<f64>> {
+    let terms = job.terms();
+    let mut trainer = job.trainer(dataset)?;
+    if !trainer.get_ready(stop, &mut |_| {})? {
+        return Ok(None);
+    }
+    let mut purse = Purse::new(Ledger::in_memory(), terms.filter()?)?;
+    while trainer.step() < terms.steps {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let before = trainer.step();
+        let paid = purse.pay_and_do(&mut *trainer, 1)?;
+        if trainer.step() > before {
+            after_step();
+        }
+        if paid.ended {
+            break;
+        }
+    }
+    Ok(Some(Evaluation::of(&trainer.measure()?).loss))
 }
 
 /// Chooses direction and threshold on the first runs, and counts on the others how often the test is right.
@@ -168,41 +178,46 @@ fn detections([absent, present]: &[Vec<f64>; 2], delta: f64, confidence: f64) ->
 }
 
 /// What is proved of a run, and its event if that is fixed in advance.
-pub(super) fn proved(plan: &Plan) -> Result<(Option<f64>, Option<Event>)> {
-    if plan.filter_order.is_some() {
-        return Ok((plan.recipe.run.epsilon, None));
+pub(super) fn proved(job: &dyn Job) -> Result<(Option<f64>, Option<Event>)> {
+    let terms = job.terms();
+    if terms.filter_order.is_some() {
+        return Ok((terms.recipe.epsilon, None));
     }
-    if plan.claimed.is_some() {
+    if terms.claimed.is_some() || !terms.recipe.private {
         return Ok((None, None));
     }
-    let event = plan.total_cost()?;
+    let event = job.cost()?;
     let best =
-        Quotes::ask(&event, plan.adjacency, plan.recipe.run.delta).best().map(|quote| quote.price.epsilon);
+        Quotes::ask(&event, terms.adjacency, terms.recipe.delta).best().map(|quote| quote.price.epsilon);
     Ok((best, best.map(|_| event)))
 }
 
-fn report(plan: &Plan, found: &Detections, settings: &Settings, losses: [Vec<f64>; 2]) -> Result<RunsReport> {
-    let (delta, confidence) = (plan.recipe.run.delta, settings.confidence);
-    let (proved, event) = proved(plan)?;
+fn report(
+    job: &dyn Job,
+    found: &Detections,
+    settings: &Settings,
+    losses: [Vec<f64>; 2],
+) -> Result<RunsReport> {
+    let (terms, confidence) = (job.terms(), settings.confidence);
+    let (delta, adjacency) = (terms.recipe.delta, terms.adjacency);
+    let (proved, event) = proved(job)?;
     let free = found.epsilon(delta, confidence);
     let (argument, measured) = match event {
-        Some(event) => {
-            (Argument::NoiseFactor, found.epsilon_within(&event, plan.adjacency, delta, confidence)?)
-        }
+        Some(event) => (Argument::NoiseFactor, found.epsilon_within(&event, adjacency, delta, confidence)?),
         None => (Argument::ClopperPearson, free),
     };
     let report = Report {
-        verdict: Verdict::of(plan.claimed, proved, measured),
-        method: plan.method.name.to_string(),
-        mode: plan.recipe.training.mode,
-        claimed: plan.claimed,
+        verdict: Verdict::of(terms.claimed, proved, measured),
+        method: terms.method.to_string(),
+        mode: terms.mode,
+        claimed: terms.claimed,
         proved,
         measured,
         argument,
         measured_without_assumptions: free,
         confidence,
         delta,
-        adjacency: plan.adjacency,
+        adjacency,
         threat: THREAT.to_string(),
         trials: found.present,
         true_positives: found.true_positives,

@@ -1,6 +1,7 @@
 //! The engine: a logical batch, split over threads and micro-batches, becomes one gradient.
 
 mod exact_sums;
+mod pool;
 
 pub use exact_sums::Settle;
 
@@ -66,7 +67,7 @@ pub struct Engine {
     network: Arc<Network>,
     options: Options,
     plan: Plan,
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
     workers: Vec<Worker>,
     prepared: Buffer,
     /// Examples a thread handles at once, if each is a record of its own.
@@ -110,10 +111,7 @@ impl Engine {
         }
         let plan = Plan::new(&network, options.input_gradients, options.hooked);
         let capacity = options.micro_batch.unwrap_or_else(|| micro_batch(&network, &plan, options.purpose));
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::Options(format!("threads: {error}")))?;
+        let pool = pool::pool(threads)?;
         let workers = (0..threads).map(|_| Worker::new(&network, &plan, options.purpose, capacity)).collect();
         let prepared = buffer(plan.prepared_len);
         Ok(Engine {

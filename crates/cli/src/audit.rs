@@ -64,13 +64,23 @@ impl RecipeArguments {
         Ok((Plan::new(recipe, &DataShape::of(&dataset))?, dataset))
     }
 
-    /// A job of whatever kind, on one thread, and its data; the threads that the recipe had.
-    pub fn prepare_job(&self) -> Result<(Box<dyn Job>, Dataset, Option<usize>), Box<dyn Error>> {
+    /// A job of whatever kind with its data, on one thread.
+    pub fn prepare_job(&self) -> Result<Prepared, Box<dyn Error>> {
         let mut parts = recipes::find(&self.recipe, &self.settings)?;
         let dataset = parts.run.dataset(&search_for(&self.recipe, &self.search()))?;
         let threads = parts.run.threads.replace(1);
-        Ok((kinds::plan(&parts, &dataset)?, dataset, threads))
+        Ok(Prepared { job: kinds::plan(&parts, &dataset)?, dataset, threads })
     }
+}
+
+/// A job to be run many times, side by side.
+pub struct Prepared {
+    /// On one thread.
+    pub job: Box<dyn Job>,
+    /// Its data.
+    pub dataset: Dataset,
+    /// Threads that the recipe had.
+    pub threads: Option<usize>,
 }
 
 /// How an audit ends: with its code.

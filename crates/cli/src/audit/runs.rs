@@ -3,7 +3,7 @@
 use super::left::table;
 use super::plots::run_panels;
 use super::run::Arguments;
-use super::{Outcome, exit_code, print_epsilons};
+use super::{Outcome, Prepared, exit_code, print_epsilons};
 use crate::bar::bar;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::train::cores;
@@ -12,7 +12,7 @@ use muffle::audit::runs::{RunsReport, Settings, audit};
 /// Runs the command.
 pub fn run(arguments: &Arguments, runs: u64) -> Outcome {
     let Arguments { recipe, confidence, seed, json, plots, .. } = arguments;
-    let (job, dataset, threads) = recipe.prepare_job()?;
+    let Prepared { job, dataset, threads } = recipe.prepare_job()?;
     let workers = threads.unwrap_or_else(cores);
     let settings = Settings { runs, confidence: *confidence, seed: *seed, workers };
     let stop = stop_on_interrupt()?;

@@ -250,7 +250,6 @@ fn a_dry_run_plans_and_spends_nothing() {
     }
 }
 
-/// The number of records is private: a figure far from it is said to be far, and nothing more.
 #[test]
 fn a_committee_is_planned_with_a_pilot_trained_and_attacked_like_any_model() {
     let project = Project::new();
@@ -282,6 +281,7 @@ fn a_committee_is_planned_with_a_pilot_trained_and_attacked_like_any_model() {
     assert!(result["epsilon"].is_null() && result["claimed_epsilon"].as_f64().unwrap() < 8.1, "{result}");
 }
 
+/// The number of records is private: a figure far from it is said to be far, and nothing more.
 #[test]
 fn a_number_of_records_far_from_the_truth_is_warned_of() {
     let project = Project::new();

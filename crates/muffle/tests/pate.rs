@@ -6,7 +6,7 @@ use muffle::pate::{self, PatePlan, Votes, data_dependent_epsilon};
 use muffle::run::{Certificate, Job, Parts, RunFolder, Summary, resume, start};
 use muffle_accounting::pate::LaplaceVotes;
 use muffle_nn::Shape;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Three classes around three corners of a triangle, spread by a fixed pattern.
@@ -192,6 +192,89 @@ fn a_teacher_that_was_asked_is_not_replaced() {
     assert!(message.contains("0003") && message.contains("put the folder back"), "{message}");
 }
 
+/// The file of a teacher.
+fn teacher(run: &Path, number: u32) -> PathBuf {
+    run.join(pate::SAFE).join(format!("teachers/{number:04}.safetensors"))
+}
+
+#[test]
+fn teachers_of_another_seed_other_records_or_other_settings_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let taught = folder.path().join("taught");
+    run(&taught, &[]).unwrap();
+    // The teachers lie there before the run begins, in a folder that has no run beside it.
+    let lying = |name: &str| {
+        let private = folder.path().join(name).join("run").join(pate::SAFE);
+        std::fs::create_dir_all(private.join("teachers")).unwrap();
+        for file in ["teachers/0000.safetensors", "origin.sha256"] {
+            std::fs::copy(taught.join(pate::SAFE).join(file), private.join(file)).unwrap();
+        }
+        private.parent().unwrap().to_path_buf()
+    };
+    let same = lying("same");
+    let before = std::fs::metadata(teacher(&same, 0)).unwrap().modified().unwrap();
+    run(&same, &["epsilon=5"]).unwrap();
+    assert_eq!(std::fs::metadata(teacher(&same, 0)).unwrap().modified().unwrap(), before);
+    let refused = |result: muffle::Result<Summary>| {
+        let message = result.expect_err("they are others").to_string();
+        assert!(message.contains("other records, another seed or other settings"), "{message}");
+    };
+    for setting in ["seed=8", "seed=", "teacher.steps=61", "teachers=31"] {
+        refused(run(&lying(setting), &[setting]));
+    }
+    let fewer = dataset().with_splits(points(599, 0), points(300, 10_000)).unwrap();
+    let job = kinds::plan(&parts(&[]), &fewer).unwrap();
+    refused(start(&lying("records"), &*job, &fewer, &AtomicBool::new(false), &mut |_| ()));
+    // So are those that do not say what they follow from.
+    let unknown = lying("unknown");
+    std::fs::remove_file(unknown.join(pate::SAFE).join("origin.sha256")).unwrap();
+    refused(run(&unknown, &[]));
+}
+
+#[test]
+fn runs_side_by_side_share_the_teachers_that_they_have_in_common() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second, other, unseeded] =
+        ["first", "second", "other", "unseeded"].map(|name| folder.path().join(name));
+    run(&first, &[]).unwrap();
+    // One teacher in the place of another shows whether it is taken over.
+    std::fs::copy(teacher(&first, 1), teacher(&first, 0)).unwrap();
+    run(&second, &["epsilon=5", "student.steps=20"]).unwrap();
+    let file = |run: &Path| std::fs::read(teacher(run, 0)).unwrap();
+    assert_eq!(file(&second), file(&first));
+    run(&other, &["seed=8"]).unwrap();
+    assert_ne!(file(&other), file(&first));
+    // Without a seed every committee is drawn anew.
+    run(&unseeded, &["seed="]).unwrap();
+    assert_ne!(file(&unseeded), file(&first));
+}
+
+/// Three classes in long strips side by side: few answers do not show which way they run.
+fn strips(count: usize, shift: usize) -> Split {
+    let place =
+        |record: usize| [4.0 * ((record as f32 * 0.618_034).fract() - 0.5), (record % 3) as f32 - 1.0];
+    let values = (shift..shift + count).flat_map(place).collect();
+    Split::classified(
+        Records::Floats(values),
+        (shift..shift + count).map(|record| (record % 3) as u32).collect(),
+    )
+}
+
+#[test]
+fn answers_that_spread_teach_a_student_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = dataset().with_splits(strips(600, 0), strips(300, 10_000)).unwrap();
+    // Few answers, nearly without noise, and no look of the student's own.
+    let few = ["epsilon=", "queries=6", "votes.deviation=0.01", "self_training.begin=1000"];
+    let spread = [&few[..], &["self_training.propagation={neighbours=5,share=0.8}"]].concat();
+    let [alone, spread] = [("alone", few.to_vec()), ("spread", spread)].map(|(name, settings)| {
+        let job = kinds::plan(&parts(&settings), &dataset).unwrap();
+        let summary = start(&folder.path().join(name), &*job, &dataset, &AtomicBool::new(false), &mut |_| ());
+        accuracy(&summary.unwrap())
+    });
+    assert!(spread > 0.95 && alone < 0.9, "{spread} {alone}");
+}
+
 #[test]
 fn every_rule_answers_within_its_budget() {
     for (votes, least) in [
@@ -269,6 +352,8 @@ fn what_does_not_fit_is_refused_with_a_remedy() {
         (&["teacher.steps=0"], "teacher.steps = 0"),
         (&["student.batch_size=8"], "self_training.answered = 16"),
         (&["self_training.memory=1"], "self_training.memory = 1"),
+        (&["self_training.propagation={share=1}"], "self_training.propagation.share = 1"),
+        (&["self_training.propagation={neighbours=0}"], "self_training.propagation.neighbours = 0"),
         (&["mode=as-published", SANITISED], "leave out one of sanitised and mode"),
         (&["teacher.model={layers=[{type=\"dense\",features=2}]}"], "2 outputs"),
     ] {

@@ -85,6 +85,6 @@ impl PateRecipe {
         }
         self.teacher.check().map_err(|reason| format!("teacher.{reason}"))?;
         self.student.check().map_err(|reason| format!("student.{reason}"))?;
-        self.self_training.map_or(Ok(()), |rule| rule.check(self.student.batch_size))
+        self.self_training.as_ref().map_or(Ok(()), |rule| rule.check(self.student.batch_size))
     }
 }

@@ -1,6 +1,7 @@
 //! The folder of what must not leave: teachers and raw votes.
 
 use super::committee::Teacher;
+use super::origin::Origin;
 use crate::atomic_file;
 use crate::error::{Error, Result};
 use muffle_nn::{Network, weights};
@@ -26,13 +27,57 @@ pub(super) struct Safe {
 }
 
 impl Safe {
-    /// In the folder of a run.
-    pub fn open(run: &Path) -> Result<Safe> {
+    /// In the folder of a run. Teachers of the same origin that a run beside it has trained are taken over.
+    ///
+    /// # Errors
+    /// If there are teachers of another origin.
+    pub fn open(run: &Path, origin: &Origin) -> Result<Safe> {
         let path = run.join(SAFE);
-        std::fs::create_dir_all(path.join("teachers")).map_err(|error| Error::file(&path, error))?;
+        std::fs::create_dir_all(path.join(TEACHERS)).map_err(|error| Error::file(&path, error))?;
         let safe = Safe { path };
+        let (trained, known) = (!safe.files()?.is_empty(), safe.origin());
+        if trained && known.as_ref() != Some(&origin.digest) {
+            let reason = "these teachers follow from other records, another seed or other settings of teachers than this run has: move \
+                          the folder away, or choose another folder for the run";
+            return Err(Error::file(&safe.path, reason));
+        }
         safe.write("DO-NOT-PUBLISH.txt", NOTICE)?;
+        safe.write(ORIGIN, format!("{}\n", origin.digest))?;
+        if origin.whole {
+            safe.take_over(run, origin)?;
+        }
         Ok(safe)
+    }
+
+    /// What its teachers follow from, if it says so.
+    fn origin(&self) -> Option<String> {
+        Some(std::fs::read_to_string(self.path.join(ORIGIN)).ok()?.trim().to_string())
+    }
+
+    /// The files of its teachers.
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        let path = self.path.join(TEACHERS);
+        let read = || std::fs::read_dir(&path)?.map(|file| Ok(file?.path())).collect::<std::io::Result<_>>();
+        let files: Vec<PathBuf> = read().map_err(|error| Error::file(&path, error))?;
+        let whole =
+            |file: &PathBuf| file.extension().is_some_and(|ending| ending == WEIGHTS || ending == EMPTY);
+        Ok(files.into_iter().filter(whole).collect())
+    }
+
+    /// Copies teachers from runs in the same folder that have trained the same ones.
+    fn take_over(&self, run: &Path, origin: &Origin) -> Result<()> {
+        let around = run.parent().and_then(|around| std::fs::read_dir(around).ok());
+        let runs = around.into_iter().flatten().flatten().map(|entry| Safe { path: entry.path().join(SAFE) });
+        for other in runs.filter(|other| other.origin().as_ref() == Some(&origin.digest)) {
+            for from in other.files()? {
+                let to = self.path.join(TEACHERS).join(from.file_name().expect("the file of a teacher"));
+                if !to.exists() {
+                    let contents = std::fs::read(&from).map_err(|error| Error::file(&from, error))?;
+                    atomic_file::write(&to, contents).map_err(|error| Error::file(&to, error))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> Result<()> {
@@ -42,7 +87,7 @@ impl Safe {
 
     /// The file of a teacher, or the one that says that it has no records.
     fn file(&self, number: usize, ending: &str) -> PathBuf {
-        self.path.join("teachers").join(format!("{number:04}.{ending}"))
+        self.path.join(TEACHERS).join(format!("{number:04}.{ending}"))
     }
 
     /// Keeps a teacher.
@@ -81,6 +126,10 @@ impl Safe {
         self.write("votes.json", text + "\n")
     }
 }
+
+/// The folder of teachers, and the file that says what they follow from.
+const TEACHERS: &str = "teachers";
+const ORIGIN: &str = "origin.sha256";
 
 /// Endings of the files.
 const WEIGHTS: &str = "safetensors";

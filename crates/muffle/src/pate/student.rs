@@ -1,5 +1,6 @@
 //! The student: learns from the answers and from the rest of the public pool, and is all that is published.
 
+use super::propagation::{Opinion, Propagation};
 use crate::data::{View, Views};
 use crate::error::Result;
 use crate::learner::{Batches, Learner, Pupil};
@@ -19,12 +20,12 @@ use std::sync::Arc;
 ///
 /// # Guarantee
 /// The pool is public and the answers are released: all of it is post-processing (R9).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelfTraining {
     /// Records of a batch that the teachers have answered, once there are others.
     pub answered: usize,
-    /// Steps on answers alone.
+    /// Steps on answers alone, or on what they say of their neighbours, before the first look.
     pub begin: u64,
     /// Steps between looks at the pool.
     pub refresh: u64,
@@ -33,6 +34,9 @@ pub struct SelfTraining {
     /// The share of its earlier opinions in the one that counts.
     #[serde(default)]
     pub memory: f64,
+    /// How answers spread over the pool before the first step; they do not if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub propagation: Option<Propagation>,
 }
 
 impl SelfTraining {
@@ -52,10 +56,11 @@ impl SelfTraining {
         if !(0.0..1.0).contains(&self.memory) {
             return Err(format!("self_training.memory = {} is outside [0, 1)", self.memory));
         }
-        match (0.0..=1.0).contains(&self.confidence) {
-            true => Ok(()),
-            false => Err(format!("self_training.confidence = {} is outside [0, 1]", self.confidence)),
+        if !(0.0..=1.0).contains(&self.confidence) {
+            return Err(format!("self_training.confidence = {} is outside [0, 1]", self.confidence));
         }
+        let prefixed = |reason| format!("self_training.propagation.{reason}");
+        self.propagation.as_ref().map_or(Ok(()), |propagation| propagation.check().map_err(prefixed))
     }
 }
 
@@ -88,7 +93,7 @@ pub(super) struct Lesson<'a> {
     /// How it learns.
     pub learner: &'a Learner,
     /// How it learns from records without an answer, if it does.
-    pub self_training: Option<SelfTraining>,
+    pub self_training: Option<&'a SelfTraining>,
     /// The network.
     pub network: &'a Arc<Network>,
     /// The public pool.
@@ -108,16 +113,17 @@ impl Lesson<'_> {
         let learner = self.learner;
         let mut pupil = Pupil::new(learner, self.network.clone(), self.threads, seed)?;
         let mut evaluator = Evaluator::new(self.network.clone(), self.threads)?;
-        let mut answered = Deck::new(self.answers.to_vec(), seed);
-        let mut guessed: Option<Deck> = None;
+        let (trusted, guesses) = self.spread()?;
+        let mut answered = Deck::new(trusted, seed);
+        let mut guessed = Deck::of_some(guesses, seed ^ 1);
         let mut opinions = Opinions::new(self.pool.len(), self.network.output().len());
         while pupil.step() < learner.steps {
             let step = pupil.step();
             if let Some(rule) = self.self_training.filter(|rule| rule.looks(step)) {
                 opinions.hear(&evaluator.outputs(pupil.result(), self.pool)?, rule.memory);
-                let (trusted, guesses) = self.sort(&opinions, rule.confidence);
+                let (trusted, guesses) = self.sort(opinions.classes(), rule.confidence);
                 answered = Deck::new(trusted, seed ^ step);
-                guessed = (!guesses.is_empty()).then(|| Deck::new(guesses, seed ^ (step + 1)));
+                guessed = Deck::of_some(guesses, seed ^ (step + 1));
             }
             let mut batch: Labels = Vec::with_capacity(learner.batch_size);
             if let (Some(guessed), Some(rule)) = (&mut guessed, self.self_training) {
@@ -132,12 +138,23 @@ impl Lesson<'_> {
         Ok(pupil.result().to_vec())
     }
 
+    /// What the student begins with: answers and, where they spread, classes of records that are like those of the answers.
+    fn spread(&self) -> Result<(Labels, Labels)> {
+        let Some(rule) = self.self_training.and_then(|rule| rule.propagation.as_ref()) else {
+            return Ok((self.answers.to_vec(), Vec::new()));
+        };
+        let classes = self.network.output().len();
+        let opinions = rule.opinions(self.pool, self.answers, classes, self.threads)?;
+        let sure = rule.sure(&opinions);
+        Ok(self.sort(opinions.into_iter(), sure))
+    }
+
     /// The answers that the opinions do not contradict, and what they are sure of beside them.
-    fn sort(&self, opinions: &Opinions, confidence: f64) -> (Labels, Labels) {
+    fn sort(&self, opinions: impl Iterator<Item = Opinion>, confidence: f64) -> (Labels, Labels) {
         let mut answers = vec![None; self.pool.len()];
         self.answers.iter().for_each(|(record, class)| answers[*record] = Some(*class));
         let (mut trusted, mut guesses) = (Vec::new(), Vec::new());
-        for (record, (class, probability)) in opinions.classes().enumerate() {
+        for (record, (class, probability)) in opinions.enumerate() {
             match answers[record] {
                 Some(answer) if answer == class || probability < confidence => trusted.push((record, answer)),
                 _ if probability >= confidence => guesses.push((record, class)),
@@ -174,7 +191,7 @@ impl Opinions {
     }
 
     /// The most likely class of every record, and its probability.
-    fn classes(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+    fn classes(&self) -> impl Iterator<Item = Opinion> + '_ {
         self.sums.chunks_exact(self.classes).map(|sums| {
             let better = |best: usize, class: usize| if sums[class] > sums[best] { class } else { best };
             let class = (0..sums.len()).fold(0, better);
@@ -194,6 +211,11 @@ impl Deck {
     fn new(labels: Labels, seed: u64) -> Deck {
         let order = Batches::new((0..labels.len()).collect(), seed);
         Deck { labels, order }
+    }
+
+    /// The same of what may be none.
+    fn of_some(labels: Labels, seed: u64) -> Option<Deck> {
+        (!labels.is_empty()).then(|| Deck::new(labels, seed))
     }
 
     fn take(&mut self, count: usize) -> impl Iterator<Item = (usize, u32)> {

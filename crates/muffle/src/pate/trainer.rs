@@ -2,6 +2,7 @@
 
 use super::committee::{self, Teacher};
 use super::internal::Internal;
+use super::origin::Origin;
 use super::parts;
 use super::plan::{PatePlan, TOGETHER, divide};
 use super::published;
@@ -194,7 +195,7 @@ impl PateTrainer {
         }
         let lesson = Lesson {
             learner: &self.plan.recipe.student,
-            self_training: self.plan.recipe.self_training,
+            self_training: self.plan.recipe.self_training.as_ref(),
             network: &self.plan.student.1,
             pool: &self.dataset.public().expect("it was divided"),
             answers: &answers,
@@ -261,7 +262,8 @@ impl PateTrainer {
 
 impl Trainer for PateTrainer {
     fn settle_in(&mut self, folder: &Path) -> Result<()> {
-        self.safe = Some(Safe::open(folder)?);
+        let origin = Origin::new(&self.plan, &self.dataset.train());
+        self.safe = Some(Safe::open(folder, &origin)?);
         Ok(())
     }
 

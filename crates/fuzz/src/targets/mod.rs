@@ -3,6 +3,7 @@
 mod arrays;
 mod events;
 mod models;
+mod pages;
 mod pictures;
 mod runs;
 mod tables;
@@ -11,7 +12,7 @@ use crate::target::Target;
 use std::path::Path;
 
 /// Everything a stranger could hand over.
-pub static TARGETS: [&Target; 20] = [
+pub static TARGETS: [&Target; 23] = [
     &runs::RECIPE,
     &models::MODEL,
     &models::WEIGHTS,
@@ -32,6 +33,9 @@ pub static TARGETS: [&Target; 20] = [
     &runs::LEDGER,
     &runs::CERTIFICATE,
     &events::EVENTS,
+    &pages::PLOTS,
+    &pages::RESULTS,
+    &pages::REQUEST,
 ];
 
 /// The target of a name.

@@ -17,6 +17,8 @@ const SAMPLE: f64 = 18.0;
 const LETTER: f64 = 6.4;
 /// Points beyond this number are not marked one by one; they can still be pointed at.
 const MARKED: usize = 30;
+/// Letters of a name that are said again for every point: a file of long names and many points would fill the memory.
+const SAID: usize = 80;
 
 /// A place on the page, or in the data.
 type Point = (f64, f64);
@@ -140,11 +142,12 @@ impl Panel {
 
     /// What a point says when it is pointed at.
     fn point_in_words(&self, line: &Line, (x, y): (f64, f64)) -> String {
-        let name = if line.name.is_empty() { String::new() } else { format!("{}: ", line.name) };
+        let name = if line.name.is_empty() { String::new() } else { format!("{:.SAID$}: ", line.name) };
         let interval = line.bars.iter().find(|bar| bar.0 == x && bar.1 <= y && y <= bar.2);
         let interval = interval
             .map_or(String::new(), |bar| format!(", interval {} to {}", number(bar.1), number(bar.2)));
-        format!("{name}{} {}, {} {}{interval}", self.x_label, number(x), self.y_label, number(y))
+        let (x_label, y_label) = (&self.x_label, &self.y_label);
+        format!("{name}{x_label:.SAID$} {}, {y_label:.SAID$} {}{interval}", number(x), number(y))
     }
 }
 

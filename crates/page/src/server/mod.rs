@@ -15,3 +15,5 @@ mod response;
 mod routes;
 
 pub use listener::Server;
+pub use request::Request;
+pub use response::Status;

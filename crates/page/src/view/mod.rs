@@ -4,7 +4,7 @@ mod calculator;
 mod curves;
 mod figure;
 mod list;
-mod markdown;
+pub mod markdown;
 mod methods;
 mod notice;
 mod overlay;

@@ -329,6 +329,13 @@ pub trait Layer: Send + Sync {
     /// Adds the sum of the examples' gradients, each times its factor, to `gradient`.
     fn accumulate(&self, _call: Gradients, _factors: Factors, _gradient: &mut [f32]) {}
 
+    /// The same for a `gradient` that holds no sum yet, but anything: a layer whose gradient is large saves a way through memory
+    /// if it overwrites what is there.
+    fn begin(&self, call: Gradients, factors: Factors, gradient: &mut [f32]) {
+        gradient.fill(0.0);
+        self.accumulate(call, factors, gradient);
+    }
+
     /// How [`accumulate`](Layer::accumulate) sums, on which it depends how far rounding moves the sum. A layer of one's own that says
     /// nothing has its gradients written out.
     fn summation(&self) -> Summation {

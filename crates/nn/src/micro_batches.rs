@@ -14,6 +14,8 @@ pub(crate) struct Piece {
     pub first: usize,
     /// Their places in the micro-batch; the first piece of one begins at zero.
     pub records: Range<usize>,
+    /// Whether the thread begins with them: its sums hold nothing yet.
+    pub is_first: bool,
     /// Whether the part ends with them.
     pub is_last: bool,
 }
@@ -30,8 +32,8 @@ pub(crate) fn pieces(records: &Share, most: usize, packed: bool) -> Vec<Piece> {
             let own = share(part.len(), count, number);
             let begin = if packed && filled + own.len() <= most { filled } else { 0 };
             filled = begin + own.len();
-            let is_last = number + 1 == count;
-            pieces.push(Piece { first: part.start + own.start, records: begin..filled, is_last });
+            let (is_first, is_last) = (pieces.is_empty(), number + 1 == count);
+            pieces.push(Piece { first: part.start + own.start, records: begin..filled, is_first, is_last });
         }
     }
     pieces
@@ -58,7 +60,7 @@ mod tests {
         let share_of_thread = Share { records: 10..36, parts: parts.clone() };
         for (most, packed) in (1..30).flat_map(|most| [(most, false), (most, true)]) {
             let found = pieces(&share_of_thread, most, packed);
-            let (mut place, mut ends) = (10, Vec::new());
+            let (mut place, mut begins, mut ends) = (10, Vec::new(), Vec::new());
             for micro_batch in micro_batches(&found) {
                 assert_eq!(records_of(micro_batch).start, place);
                 assert!(records_of(micro_batch).len() <= most && (packed || micro_batch.len() == 1));
@@ -67,12 +69,13 @@ mod tests {
                         (piece.first, records_of(micro_batch).start + piece.records.start),
                         (place, place)
                     );
+                    begins.extend(piece.is_first.then_some(place));
                     place += piece.records.len();
                     ends.extend(piece.is_last.then_some(place));
                 }
                 assert_eq!(records_of(micro_batch).end, place);
             }
-            assert_eq!((place, ends), (36, vec![13, 30, 31, 36]));
+            assert_eq!((place, begins, ends), (36, vec![10], vec![13, 30, 31, 36]));
             let expected = parts.iter().flat_map(|part| {
                 let count = part.len().div_ceil(most);
                 (0..count).map(move |number| share(part.len(), count, number).len())

@@ -107,11 +107,11 @@ vectorised! {
         }
     }
 
-    /// Writes values in single precision.
-    pub(crate) fn narrow(values: &mut [f32], totals: &[f64]) {
-        assert_eq!(values.len(), totals.len());
-        for (value, total) in values.iter_mut().zip(totals) {
-            *value = *total as f32;
+    /// Writes what totals are worth, times a factor, in single precision.
+    pub(crate) fn narrow(values: &mut [f32], totals: &[f64], quanta: &[f64], factor: f64) {
+        assert!(values.len() == totals.len() && values.len() == quanta.len());
+        for ((value, total), quantum) in values.iter_mut().zip(totals).zip(quanta) {
+            *value = (total * (quantum * factor)) as f32;
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::network::{Network, Node};
 use crate::plan::Plan;
 use crate::rounding::LEAST_FACTOR;
 use crate::split_mix::SplitMix;
-use crate::workspace::{Step, Workspace};
+use crate::workspace::{Step, Workspace, clear_unused};
 use std::ops::Range;
 
 /// Decides the factors of one record's tensors from their squared gradient norms.
@@ -130,13 +130,18 @@ impl Worker {
     /// Runs a share of the records of the logical batch; `found` receives the network's outputs, or the gradients at its
     /// inputs if these are the task.
     pub fn run(&mut self, step: &Step, task: Task, share: &Share, mut found: Option<&mut [f32]>) {
-        self.gradient.fill(0.0);
         self.loss = 0.0;
         self.excluded.clear();
         // Taken out while a pass borrows them.
         let (mut keys, mut tokens) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.tokens));
         let packed = self.purpose == Purpose::PerExample;
-        for micro_batch in micro_batches(&pieces(share, self.capacity / step.views, packed)) {
+        let pieces = pieces(share, self.capacity / step.views, packed);
+        match packed && !pieces.is_empty() {
+            // Layers begin with the first piece, and where sums are handed on zeros are left.
+            true => clear_unused(step, &mut self.gradient),
+            false => self.gradient.fill(0.0),
+        }
+        for micro_batch in micro_batches(&pieces) {
             let Range { start: begin, end } = records_of(micro_batch);
             keys.clear();
             keys.extend((begin * step.views..end * step.views).map(|example| key(step, example)));

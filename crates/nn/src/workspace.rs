@@ -310,7 +310,7 @@ impl Workspace {
     }
 
     /// Adds the gradients of all examples, times their factors `[tensor * batch + example]`, but for those of layers that sum in blocks;
-    /// hands on the sums of parts of groups that are complete.
+    /// begins anew with the first piece of a thread, and hands on the sums of parts of groups that are complete.
     pub fn accumulate_pieces(
         &mut self,
         step: &Step,
@@ -325,7 +325,11 @@ impl Workspace {
             let gradient = &mut gradient[node.parameters.clone()];
             for piece in pieces {
                 let call = self.gradients(step, pass, index, 0..pass.batch);
-                layer.accumulate(call, factors.only(piece.records.clone()), gradient);
+                let factors = factors.only(piece.records.clone());
+                match piece.is_first {
+                    true => layer.begin(call, factors, gradient),
+                    false => layer.accumulate(call, factors, gradient),
+                }
                 step.hand_on(piece, node, gradient);
             }
         }
@@ -338,6 +342,14 @@ fn layers_at_once<'a>(
     pass: &'a Pass,
 ) -> impl Iterator<Item = (usize, &'a Node, &'a dyn Layer)> {
     layers(step).filter(move |(_, node, layer)| !node.tensors.is_empty() && !in_blocks(*layer, pass))
+}
+
+/// Leaves zeros in the gradients of nodes that are not in use.
+pub(crate) fn clear_unused(step: &Step, gradient: &mut [f32]) {
+    let nodes = step.network.nodes().iter().zip(&step.plan.nodes);
+    for (node, _) in nodes.filter(|(_, plan)| plan.is_none()) {
+        gradient[node.parameters.clone()].fill(0.0);
+    }
 }
 
 /// The layers in use, with their places in the network.

@@ -42,9 +42,8 @@ impl Mechanism {
         let counts = counted.map_or(Vec::new(), |counted| self.noisy(counted, receipt.beside()));
         let (stream, event) = receipt.redeem(&event);
         let noise = self.noise_by_stretch(engine, &bound, share, stream);
-        let divided = 1.0 / f64::from(self.divisor);
-        engine.settle(&|first, quanta, totals| {
-            let (mut coordinate, mut rest) = (first, &mut totals[..]);
+        engine.settle(1.0 / f64::from(self.divisor), &|first, totals| {
+            let (mut coordinate, mut rest) = (first, totals);
             let begin = noise.partition_point(|(end, _)| *end <= first);
             for (end, noise) in &noise[begin..] {
                 let (now, later) = rest.split_at_mut((end - coordinate).min(rest.len()));
@@ -54,7 +53,6 @@ impl Mechanism {
                     break;
                 }
             }
-            totals.iter_mut().zip(quanta).for_each(|(total, quantum)| *total *= quantum * divided);
         });
         Released::new(engine, event).with_counts(counts)
     }

@@ -4,6 +4,7 @@ use super::key::Key;
 use super::quick;
 use super::stream::{Keystream, Stream};
 use super::wide::Wide;
+use muffle_nn::kernel::elementwise::add_double;
 
 /// Integers made together: from two blocks of the stream, 32 bits each.
 const CHUNK: usize = 32;
@@ -102,7 +103,7 @@ impl IntegerNoise {
             let chunks = (skip + count).div_ceil(CHUNK);
             self.read(&mut keystream, coordinate / CHUNK as u64, &mut noise[..chunks * CHUNK]);
             let (now, later) = values.split_at_mut(count);
-            now.iter_mut().zip(&noise[skip..]).for_each(|(value, noise)| *value += noise);
+            add_double(now, &noise[skip..skip + count]);
             values = later;
             coordinate += count as u64;
         }

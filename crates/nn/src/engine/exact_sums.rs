@@ -5,8 +5,8 @@ use crate::quanta::{PIECE, Quanta, add_widened, coarsen, narrow, round, widen};
 use crate::totals::{CHUNK, Here};
 use rayon::prelude::*;
 
-/// Turns whole numbers of quanta into values: takes the first coordinate, the quanta, and the numbers.
-pub type Settle<'a> = dyn Fn(usize, &[f64], &mut [f64]) + Sync + 'a;
+/// Changes whole numbers of quanta into others: takes the first coordinate, and the numbers.
+pub type Settle<'a> = dyn Fn(usize, &mut [f64]) + Sync + 'a;
 
 impl Engine {
     /// From the next step on, sums of groups of records are rounded to a grid and added up exactly, for a caller that goes on with
@@ -19,12 +19,12 @@ impl Engine {
         self.quanta = Some(quanta);
     }
 
-    /// Adds up the groups of the last step: `work(first, quanta, totals)` for every stretch that starts at coordinate `first` turns
-    /// whole numbers of quanta into values, which are then in [`Engine::gradient`]. Later steps are plain again.
+    /// Adds up the groups of the last step: `work(first, totals)` for every stretch that starts at coordinate `first` changes whole
+    /// numbers of quanta. What they are worth, times a factor, is then in [`Engine::gradient`]. Later steps are plain again.
     ///
     /// # Panics
     /// If no grid was asked for.
-    pub fn settle(&mut self, work: &Settle) {
+    pub fn settle(&mut self, factor: f64, work: &Settle) {
         let quanta = self.quanta.take().expect("a grid was asked for");
         let (first, others) = self.workers.split_first_mut().expect("at least one thread");
         let totals = if self.has_totals { &self.totals[..] } else { &[] };
@@ -45,8 +45,8 @@ impl Engine {
                         }
                         round(sums, here.inverses());
                     }
-                    work(begin, here.quanta(), sums);
-                    narrow(values, sums);
+                    work(begin, sums);
+                    narrow(values, sums, here.quanta(), factor);
                 }
             });
         });

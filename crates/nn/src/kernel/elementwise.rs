@@ -11,6 +11,14 @@ vectorised! {
         }
     }
 
+    /// `target += source`, in double precision.
+    pub fn add_double(target: &mut [f64], source: &[f64]) {
+        assert_eq!(target.len(), source.len());
+        for (target, source) in target.iter_mut().zip(source) {
+            *target += source;
+        }
+    }
+
     /// `target += factor · source`.
     pub fn add_scaled(target: &mut [f32], factor: f32, source: &[f32]) {
         assert_eq!(target.len(), source.len());

@@ -89,6 +89,35 @@ impl Dense {
         let sum = dot_double(input_gram, upstream_gram);
         size.guard(sum, entries, roundings(self.steps), roundings_of_terms(self.steps))
     }
+
+    /// Sums the gradients of examples that are not kept; without `adds` the matrix of single steps is overwritten.
+    fn sum(&self, call: Gradients, factors: Factors, adds: bool, gradient: &mut [f32]) {
+        let Gradients { input, upstream, memory, .. } = call;
+        let examples = factors.examples();
+        let rows = examples.len() * self.steps;
+        let input = &input[examples.start * self.steps * self.inputs..][..rows * self.inputs];
+        let whole = upstream;
+        let upstream = &upstream[examples.start * self.steps * self.outputs..][..rows * self.outputs];
+        let (matrix, bias) = gradient.split_at_mut(self.inputs * self.outputs);
+        let scaled = match factors.of(0) {
+            Some(factors) => self.scaled_upstream(upstream, &factors[examples.clone()], memory.scratch),
+            None => upstream,
+        };
+        let (scaled, input) =
+            (Matrix::rows(scaled, rows, self.outputs), Matrix::rows(input, rows, self.inputs));
+        if self.steps > 1 {
+            add_outer_products(scaled, input, matrix, self.inputs);
+        } else {
+            product(scaled.transposed(), input, adds, matrix, self.inputs);
+        }
+        if self.bias && self.steps > 1 {
+            pixel_bias::accumulate(whole, self.steps * self.outputs, factors, bias, memory.scratch);
+        } else if self.bias {
+            for (example, upstream) in examples.zip(upstream.chunks_exact(self.outputs)) {
+                add_scaled(bias, factors.at(1, example), upstream);
+            }
+        }
+    }
 }
 
 impl Layer for Dense {
@@ -202,30 +231,16 @@ impl Layer for Dense {
         if self.keeps(pass) {
             return self.kept(memory.tape).accumulate(factors, gradient);
         }
-        let examples = factors.examples();
-        let rows = examples.len() * self.steps;
-        let input = &input[examples.start * self.steps * self.inputs..][..rows * self.inputs];
-        let whole = upstream;
-        let upstream = &upstream[examples.start * self.steps * self.outputs..][..rows * self.outputs];
-        let (matrix, bias) = gradient.split_at_mut(self.inputs * self.outputs);
-        let scaled = match factors.of(0) {
-            Some(factors) => self.scaled_upstream(upstream, &factors[examples.clone()], memory.scratch),
-            None => upstream,
-        };
-        let (scaled, input) =
-            (Matrix::rows(scaled, rows, self.outputs), Matrix::rows(input, rows, self.inputs));
+        self.sum(Gradients { pass, input, upstream, memory }, factors, true, gradient);
+    }
+
+    fn begin(&self, call: Gradients, factors: Factors, gradient: &mut [f32]) {
         if self.steps > 1 {
-            add_outer_products(scaled, input, matrix, self.inputs);
-        } else {
-            product(scaled.transposed(), input, true, matrix, self.inputs);
+            gradient.fill(0.0);
+            return Layer::accumulate(self, call, factors, gradient);
         }
-        if self.bias && self.steps > 1 {
-            pixel_bias::accumulate(whole, self.steps * self.outputs, factors, bias, memory.scratch);
-        } else if self.bias {
-            for (example, upstream) in examples.zip(upstream.chunks_exact(self.outputs)) {
-                add_scaled(bias, factors.at(1, example), upstream);
-            }
-        }
+        gradient[self.inputs * self.outputs..].fill(0.0);
+        self.sum(call, factors, false, gradient);
     }
 
     fn limited_sum(&self) -> Option<&dyn LimitedSum> {

@@ -70,7 +70,8 @@ impl Workspace {
     }
 
     /// Adds the gradients of the block whose norms were taken last, which lies in a piece, times their factors
-    /// `[tensor * batch + example]`; hands on the sums of a part of a group that is complete.
+    /// `[tensor * batch + example]`; begins anew with the first block of a thread, and hands on the sums of a part of a group that is
+    /// complete.
     pub fn accumulate_block(
         &mut self,
         step: &Step,
@@ -84,7 +85,11 @@ impl Workspace {
             let factors = Factors::block(factors, pass.batch, examples.clone());
             let gradient = &mut gradient[node.parameters.clone()];
             let block = block(pass, &examples);
-            layer.accumulate(self.gradients(step, &block, index, examples.clone()), factors, gradient);
+            let call = self.gradients(step, &block, index, examples.clone());
+            match piece.is_first && examples.start == piece.records.start {
+                true => layer.begin(call, factors, gradient),
+                false => layer.accumulate(call, factors, gradient),
+            }
             if examples.end == piece.records.end {
                 step.hand_on(piece, node, gradient);
             }

@@ -5,7 +5,7 @@ use muffle_nn::config::{Entry, LayerConfig};
 use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
 use muffle_nn::rounding::GROUP;
-use muffle_nn::{Examples, Loss, Purpose, Quanta, Shape, Target};
+use muffle_nn::{Engine, Examples, Loss, Purpose, Quanta, Shape, Target};
 use std::sync::Mutex;
 
 const LOSS: Loss = Loss::SoftmaxCrossEntropy;
@@ -32,11 +32,7 @@ fn totals(setting: &Setting, examples: &dyn Examples, threads: usize) -> Vec<f32
     let len = setting.network.parameter_len();
     engine.round_sums_to(Quanta::Stretches(vec![(len / 3, QUANTUM), (len, QUANTUM)]));
     engine.weighted_sum_apart(&setting.parameters, examples, LOSS, 1, &clip).unwrap();
-    engine.settle(&|_, quanta, totals| {
-        assert!(quanta.iter().all(|quantum| *quantum == QUANTUM));
-        assert!(totals.iter().all(|total| total.fract() == 0.0));
-        totals.iter_mut().for_each(|total| *total *= QUANTUM);
-    });
+    engine.settle(1.0, &|_, totals| assert!(totals.iter().all(|total| total.fract() == 0.0)));
     engine.gradient().to_vec()
 }
 
@@ -84,6 +80,27 @@ fn networks(examples: usize) -> Vec<(&'static str, Setting)> {
     ]
 }
 
+/// Layers write over what the step before left, also where a thread has nothing to do.
+#[test]
+fn sums_do_not_remember_the_step_before() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for (name, setting) in networks(GROUP + 40) {
+        let sum = |engine: &mut Engine, parameters: &[f32], examples: usize| {
+            let batch = setting.batch(0..examples);
+            engine.weighted_sum(parameters, &batch, LOSS, 1, &clip).unwrap();
+            engine.gradient().to_vec()
+        };
+        let others: Vec<f32> = setting.parameters.iter().map(|value| 1.5 * value).collect();
+        for examples in [1, 150, GROUP + 40] {
+            let new = || setting.engine(Purpose::PerExample, cores.min(2), 64);
+            let mut used = new();
+            sum(&mut used, &others, GROUP + 40);
+            let found = sum(&mut used, &setting.parameters, examples);
+            assert_eq!(found, sum(&mut new(), &setting.parameters, examples), "{name}, {examples}");
+        }
+    }
+}
+
 /// Half a quantum before, twice half of one after, and a part of 0.8 per cent.
 #[test]
 fn one_record_more_moves_a_sum_by_its_bound_and_what_is_said() {
@@ -110,7 +127,8 @@ fn fine_totals(setting: &Setting, examples: &dyn Examples, threads: usize) -> Ve
     engine.round_sums_to(Quanta::Stretches(vec![(len, quantum)]));
     engine.weighted_sum_apart(&setting.parameters, examples, LOSS, 1, &clip).unwrap();
     let found = Mutex::new(vec![0.0; len]);
-    engine.settle(&|first, _, totals| found.lock().unwrap()[first..][..totals.len()].copy_from_slice(totals));
+    engine
+        .settle(1.0, &|first, totals| found.lock().unwrap()[first..][..totals.len()].copy_from_slice(totals));
     found.into_inner().unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! `muffle audit all`: one step of every method in every form.
+//! `muffle audit all`: one step of every method of every kind, in every form.
 
 use super::step::Options;
 use super::{Outcome, exit_code, left, shown};
@@ -6,8 +6,8 @@ use clap::Args;
 use muffle::atomic_file;
 use muffle::audit::step::{StepReport, audit, refutable};
 use muffle::audit::{Report, Verdict};
-use muffle::methods::{CRITICS, METHODS, Mode, Verdict as Published};
-use muffle::{objective, pate};
+use muffle::kinds;
+use muffle::methods::{Mode, Verdict as Published};
 use std::path::{Path, PathBuf};
 
 /// Audit a step of every method in every form; exit code 1 if a sound form is refuted.
@@ -38,9 +38,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if !arguments.json {
         print!("{HEADER}");
     }
-    let steps = METHODS.iter().chain(CRITICS).map(|entry| &entry.about);
-    let others = objective::METHODS.iter().map(|entry| &entry.about).chain(pate::METHODS.iter().copied());
-    for entry in steps.chain(others) {
+    for (_, entry) in kinds::methods() {
         for &mode in entry.modes {
             let settings = refutable(&arguments.options.settings(entry.name, mode, Vec::new()))?;
             let report = audit(&settings)?.0;

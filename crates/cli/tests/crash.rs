@@ -15,7 +15,10 @@ use std::time::{Duration, Instant};
 const LONG: [&str; 6] =
     ["--set", "steps=60000", "--set", "checkpoint_seconds=0.01", "--set", "evaluations=20"];
 
-/// The same with given noise and a seed: nothing to calibrate, so that a process starts at once.
+/// The same with fewer steps: many kills then meet many runs, and their ends too.
+const SHORTER: [&str; 2] = ["--set", "steps=6000"];
+
+/// Given noise and a seed: nothing to calibrate, so that a process starts at once.
 const SEEDED: [&str; 6] = ["--set", "epsilon=", "--set", "noise_multiplier=40", "--seed", "3"];
 
 fn seeded() -> Vec<&'static str> {
@@ -216,13 +219,12 @@ struct Kills {
     runs: u64,
 }
 
-/// Kills runs of two threads so many times, one run after the other, and lets `check` see each that came to its end.
+/// Kills runs so many times, one run after the other, and lets `check` see each that came to its end.
 fn kill_often(project: &Project, name: &str, kills: u64, more: &[&str], check: &dyn Fn(&str)) -> Kills {
-    let more = [more, &["--set", "threads=2"]].concat();
     let mut found = Kills::default();
     for (kill, wait) in (0..kills).zip(waits()) {
         let run = format!("{name}-{}", found.runs);
-        kill_after(project, &run, &more, kill % 4 > 0, wait);
+        kill_after(project, &run, more, kill % 4 > 0, wait);
         if project.path(&run).join("ledger.jsonl").exists() {
             found.places.insert((found.runs, check_paid(&project.path(&run))));
         }
@@ -232,9 +234,7 @@ fn kill_often(project: &Project, name: &str, kills: u64, more: &[&str], check: &
         let begun = project.path(&run).join("recipe.toml").exists();
         let end = match begun {
             true => project.muffle(&["train", "--quiet", "--resume", &run]),
-            false => {
-                project.muffle(&[&["train", "small.toml", "--quiet", "--output", &run], &more[..]].concat())
-            }
+            false => project.muffle(&[&["train", "small.toml", "--quiet", "--output", &run], more].concat()),
         };
         assert!(end.status.success(), "{run} after kill {kill}: {end:?}");
         check(&run);
@@ -251,9 +251,10 @@ fn kills_at_many_moments_lose_nothing() {
     let kills: u64 =
         std::env::var("MUFFLE_KILLS").map_or(20, |number| number.parse().expect("MUFFLE_KILLS is a number"));
     let project = Project::new();
-    let two_threads = [&seeded()[..], &["--set", "threads=2"]].concat();
-    let output = project
-        .muffle(&[&["train", "small.toml", "--quiet", "--output", "whole"], &two_threads[..]].concat());
+    let two_threads = [&LONG[..], &SHORTER, &["--set", "threads=2"]].concat();
+    let with_seed = [&two_threads[..], &SEEDED].concat();
+    let output =
+        project.muffle(&[&["train", "small.toml", "--quiet", "--output", "whole"], &with_seed[..]].concat());
     assert!(output.status.success(), "{output:?}");
     let whole = weights(&project.path("whole/model.safetensors"));
     let events = |run: &str| read_json(&project.path(run).join("privacy.json"))["events"].clone();
@@ -261,14 +262,14 @@ fn kills_at_many_moments_lose_nothing() {
         assert!(weights(&project.path(run).join("model.safetensors")) == whole, "{run} has other weights");
         assert_eq!(events(run), events("whole"), "{run}");
     };
-    let with = kill_often(&project, "seeded", kills, &seeded(), &same);
+    let with = kill_often(&project, "seeded", kills, &with_seed, &same);
     let paid = |run: &str| {
         let certificate = read_json(&project.path(run).join("privacy.json"));
         assert!(certificate["proved"]["epsilon"].as_f64().unwrap() <= 4.0, "{run}: {certificate}");
         let ledger = read_ledger(&project.path(run)).unwrap();
         assert_eq!(certificate["events"], serde_json::to_value(ledger.total()).unwrap(), "{run}");
     };
-    let without = kill_often(&project, "secret", kills, &LONG, &paid);
+    let without = kill_often(&project, "secret", kills, &two_threads, &paid);
     for (name, found) in [("with a seed", with), ("without a seed", without)] {
         println!(
             "{name}: {kills} kills at {} places of {} runs, nothing lost",

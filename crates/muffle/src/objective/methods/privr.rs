@@ -48,7 +48,8 @@ pub static ENTRY: Entry = Entry {
         settings: &["noise=laplace"],
     },
     learns: Learns::Weak,
-    // Nearly all of a record in one number: of Laplace noise, several that share its norm show less.
-    planted: &["parameters={intercept=0.001,quadratic=0.01}"],
+    // Nearly all of a record in one number: of Laplace noise, several that share its norm show less. A record whose feature nobody else
+    // has is weak, and would move its coefficient by that weight only.
+    planted: &["parameters={intercept=0.001,quadratic=0.01,weak=0.99}"],
     planted_as_published: &[],
 };

@@ -23,11 +23,11 @@ const FLOOR: f64 = 1e-4;
 /// zero, no correlation, and a variance of λ^(1/2) where the principal component has λ, over the places of synthetic images, strongest
 /// first.
 ///
-/// The images are scaled to mean zero and variance one as a whole, as inputs of networks usually are; another scale of the inputs is another
-/// scale of the outputs.
-pub(super) fn whitening(transform: Network, outputs: usize) -> Result<Vec<f32>> {
+/// The images are scaled to mean zero and variance one as a whole, as inputs of networks usually are; groups are normalised before this layer,
+/// so that the scale of the inputs does not matter.
+pub(super) fn whitening(transform: Network, parameters: &[f32], outputs: usize) -> Result<Vec<f32>> {
     let Shape::Image { channels, .. } = transform.output() else { panic!("a transform of images") };
-    let places = responses(transform)?;
+    let places = responses(transform, parameters)?;
     let rows = DMatrix::from_iterator(
         channels,
         places.len() / channels,
@@ -58,7 +58,7 @@ pub(super) fn whitening(transform: Network, outputs: usize) -> Result<Vec<f32>> 
 }
 
 /// What a transform makes of synthetic images: its channels for every place of every image.
-fn responses(transform: Network) -> Result<Vec<f32>> {
+fn responses(transform: Network, parameters: &[f32]) -> Result<Vec<f32>> {
     let (shape, width) = (transform.input(), transform.output().len());
     let mut random = SplitMix::new(SEED);
     let images = dead_leaves::scaled(shape, IMAGES, &mut random);
@@ -66,7 +66,7 @@ fn responses(transform: Network) -> Result<Vec<f32>> {
     let mut outputs = vec![0.0; IMAGES * width];
     for (images, outputs) in images.chunks(BATCH * shape.len()).zip(outputs.chunks_mut(BATCH * width)) {
         let batch = Batch::new(images.to_vec(), vec![0; images.len() / shape.len()]);
-        engine.outputs(&[], &batch, outputs)?;
+        engine.outputs(parameters, &batch, outputs)?;
     }
     Ok(outputs)
 }

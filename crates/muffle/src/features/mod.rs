@@ -43,8 +43,14 @@ pub enum Features {
         /// The mean over the image and its mirror image in place of the transform: for images whose classes do not change in a mirror.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         mirrored: bool,
+        /// Brightness and two differences of colours in place of red, green and blue, which say nearly the same as each other.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        opponent: bool,
     },
 }
+
+/// What red, green and blue each add to brightness, to red against blue, and to both against green.
+const OPPONENT: [[f32; 3]; 3] = [[1.0, 1.0, 1.0], [1.0, 0.0, -2.0], [1.0, -1.0, 1.0]];
 
 fn groups() -> usize {
     27
@@ -57,13 +63,9 @@ fn one() -> usize {
 impl Features {
     /// The layers that compute them.
     fn layers(&self) -> Vec<Entry> {
-        let Features::Scattering { groups, pool, whitened, .. } = *self;
+        let Features::Scattering { pool, whitened, .. } = *self;
         let mut layers = self.transform_layers();
-        let [kernel, stride, padding] = [1, 1, 0].map(Extent::Square);
-        layers.extend(whitened.map(|channels| {
-            LayerConfig::Conv2d { channels, kernel, stride, padding, groups: 1, bias: true }.into()
-        }));
-        layers.push(LayerConfig::GroupNorm { groups, affine: false }.into());
+        layers.extend(whitened.map(|channels| mixture(channels, true)));
         if pool > 1 {
             let [kernel, padding] = [pool, 0].map(Extent::Square);
             layers.push(LayerConfig::AveragePool { kernel, stride: None, padding }.into());
@@ -75,8 +77,11 @@ impl Features {
     pub fn network(&self, input: Shape) -> Result<Network> {
         let fail = |error: muffle_nn::Error| Error::Plan(format!("features: {error}"));
         let network = ModelDescription { input, layers: self.layers() }.network().map_err(fail)?;
-        let (Features::Scattering { whitened, .. }, channels) =
+        let (Features::Scattering { whitened, opponent, .. }, channels) =
             (self, self.transform(input)?.output().sizes()[0]);
+        if *opponent && input.channels() != OPPONENT.len() {
+            return Err(Error::Plan("features.opponent: it is about images of red, green and blue".into()));
+        }
         match whitened {
             Some(kept) if *kept > channels => Err(Error::Plan(format!(
                 "features.whitened = {kept}: the transform has {channels} channels to choose from"
@@ -85,16 +90,26 @@ impl Features {
         }
     }
 
-    /// The layers that look at the image, up to where constants begin.
+    /// The layers that look at the image, up to where constants of synthetic images begin.
     fn transform_layers(&self) -> Vec<Entry> {
-        let Features::Scattering { mirrored, .. } = *self;
+        let Features::Scattering { groups, mirrored, opponent, .. } = *self;
         let scattering = || Entry::from(LayerConfig::Scattering);
-        if !mirrored {
-            return vec![scattering()];
-        }
-        let branches = [vec![scattering()], vec![LayerConfig::Mirror.into(), scattering()]];
-        // A sum: what comes next takes away its scale.
-        vec![Piece::Sum(branches.map(|layers| Piece::Sequential(layers).into()).to_vec()).into()]
+        let mut layers = Vec::from_iter(opponent.then(|| mixture(OPPONENT.len(), false)));
+        layers.push(if mirrored {
+            let branches = [vec![scattering()], vec![LayerConfig::Mirror.into(), scattering()]];
+            // A sum: what comes next takes away its scale.
+            Piece::Sum(branches.map(|layers| Piece::Sequential(layers).into()).to_vec()).into()
+        } else {
+            scattering()
+        });
+        layers.push(LayerConfig::GroupNorm { groups, affine: false }.into());
+        layers
+    }
+
+    /// The constants of these layers, as convolutions have them in memory: the outputs of an input side by side.
+    fn transform_parameters(&self) -> Vec<f32> {
+        let Features::Scattering { opponent, .. } = *self;
+        if opponent { OPPONENT.concat() } else { Vec::new() }
     }
 
     /// The network of these layers.
@@ -104,12 +119,13 @@ impl Features {
 
     /// The parameters of the network that computes the features, which are constants: they follow from the shape of a record alone.
     pub fn parameters(&self, input: Shape) -> Result<Vec<f32>> {
-        match *self {
-            Features::Scattering { whitened: Some(channels), .. } => {
-                constants::whitening(self.transform(input)?, channels)
-            }
-            Features::Scattering { whitened: None, .. } => Ok(Vec::new()),
+        let Features::Scattering { whitened, .. } = *self;
+        let mut parameters = self.transform_parameters();
+        if let Some(channels) = whitened {
+            let whitening = constants::whitening(self.transform(input)?, &parameters, channels)?;
+            parameters.extend(whitening);
         }
+        Ok(parameters)
     }
 
     /// The network that is published: these features of records of this shape, then a model of them.
@@ -118,4 +134,10 @@ impl Features {
         let layers = whole.map(|(name, layers)| Entry::named(name, Piece::Sequential(layers))).to_vec();
         ModelDescription { input, layers }
     }
+}
+
+/// A layer that makes so many channels of those of every place by itself.
+fn mixture(channels: usize, bias: bool) -> Entry {
+    let [kernel, stride, padding] = [1, 1, 0].map(Extent::Square);
+    LayerConfig::Conv2d { channels, kernel, stride, padding, groups: 1, bias }.into()
 }

@@ -75,9 +75,7 @@ fn whitened_channels_are_uncorrelated_on_synthetic_images() {
     let shape = Shape::Image { height: 12, width: 12, channels: 1 };
     let features = features(&format!("groups = 1\nwhitened = {KEPT}"));
     let parameters = features.parameters(shape).unwrap();
-    let mut layers = features.layers();
-    layers.pop();
-    let network = Arc::new(muffle_nn::ModelDescription { input: shape, layers }.network().unwrap());
+    let network = Arc::new(features.network(shape).unwrap());
     assert_eq!(parameters.len(), network.parameter_len());
     let inputs = dead_leaves::scaled(shape, 200, &mut SplitMix::new(99));
     let mut outputs = vec![0.0; 200 * network.output().len()];
@@ -95,4 +93,36 @@ fn whitened_channels_are_uncorrelated_on_synthetic_images() {
         }
     }
     assert!(second(0, 0) > second(KEPT - 1, KEPT - 1), "the strongest comes first");
+}
+
+/// A grey image has brightness and nothing else, and one that is red where it is not blue has no brightness: both colours of a pixel go
+/// into the channels that are named after them.
+#[test]
+fn opponent_colours_tell_brightness_from_colour() {
+    let shape = Shape::Image { height: 8, width: 8, channels: 3 };
+    let features = features("groups = 3\nopponent = true");
+    let (transform, parameters) = (features.transform(shape).unwrap(), features.parameters(shape).unwrap());
+    let mut engine = Engine::new(Arc::new(transform), Options::new(Purpose::Evaluate)).unwrap();
+    let mut energies = |colours: fn(f32) -> [f32; 3]| {
+        let mut random = SplitMix::new(3);
+        let image = (0..64).flat_map(|_| colours(random.uniform() as f32)).collect();
+        let mut outputs = vec![0.0; engine.network().output().len()];
+        engine.outputs(&parameters, &Batch::new(image, vec![0]), &mut outputs).unwrap();
+        let third = engine.network().output().channels() / 3;
+        [0, 1, 2].map(|kind| {
+            let of_kind =
+                |place: &[f32]| place[kind * third..][..third].iter().map(|value| value * value).sum::<f32>();
+            outputs.chunks_exact(3 * third).map(of_kind).sum::<f32>()
+        })
+    };
+    let [brightness, across, green] = energies(|value| [value; 3]);
+    assert!(brightness > 100.0 && across < 0.01 && green < 0.01, "grey: {brightness} {across} {green}");
+    let [brightness, across, green] = energies(|value| [value, 0.0, -value]);
+    assert!(
+        brightness < 0.01 && across > 100.0 && green < 0.01,
+        "red against blue: {brightness} {across} {green}"
+    );
+    let grey = Shape::Image { height: 8, width: 8, channels: 1 };
+    let refused = features.network(grey).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|error| error.contains("red, green and blue")));
 }

@@ -89,7 +89,6 @@ mod memory;
 pub mod methods;
 mod moments;
 pub mod moving_average;
-pub mod noise;
 pub mod objective;
 pub mod optimizer;
 pub mod pate;
@@ -114,6 +113,7 @@ pub mod training;
 pub use error::{Error, Result};
 pub use muffle_data as data;
 pub use muffle_nn::atomic_file;
+pub use muffle_noise as noise;
 pub use state::{State, StateError};
 pub use training::{Model, Training};
 

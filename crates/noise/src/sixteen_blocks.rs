@@ -1,4 +1,4 @@
-//! ChaCha20 for sixteen blocks at once, for processors with AVX-512: as for [eight](super::eight_blocks), with rotations that are one
+//! ChaCha20 for sixteen blocks at once, for processors with AVX-512: as for [eight](crate::eight_blocks), with rotations that are one
 //! instruction each.
 //!
 //! # Source

@@ -5,7 +5,7 @@
 //! threads drew it or on how the coordinates were split between them.
 //!
 //! ```
-//! use muffle::noise::{IntegerNoise, Key, Purpose, Stream};
+//! use muffle_noise::{IntegerNoise, Key, Purpose, Stream};
 //!
 //! let key = Key::from_entropy().expect("the operating system provides entropy");
 //! let noise = IntegerNoise::gaussian(&key, Stream::new(Purpose::GradientNoise, 0), 1.5e6);
@@ -35,7 +35,7 @@ mod wide;
 
 pub use gaussian::GaussianNoise;
 pub use integers::IntegerNoise;
-pub(crate) use integers::LARGEST_SCALE;
+pub use integers::LARGEST_SCALE;
 pub use key::{EntropyError, Key};
 pub use stream::{Purpose, Stream};
 pub use uniform::Uniform;

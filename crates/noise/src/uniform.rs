@@ -9,7 +9,7 @@ const BLOCKS: usize = 4;
 /// Reads a stream from its beginning as uniform numbers: for drawing records, coins and first weights.
 ///
 /// ```
-/// use muffle::noise::{Key, Purpose, Stream, Uniform};
+/// use muffle_noise::{Key, Purpose, Stream, Uniform};
 ///
 /// let mut uniform = Uniform::new(&Key::from_seed(7), Stream::new(Purpose::Sampling, 0));
 /// let sampled: Vec<usize> = (0..1000).filter(|_| uniform.chance(0.01)).collect();

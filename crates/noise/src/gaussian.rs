@@ -24,7 +24,7 @@ const AT_A_TIME: usize = CHUNKS_AT_A_TIME * CHUNK;
 /// noise that nobody vouches for. Private releases take [`IntegerNoise`](super::IntegerNoise).
 ///
 /// ```
-/// use muffle::noise::{GaussianNoise, Key, Purpose, Stream};
+/// use muffle_noise::{GaussianNoise, Key, Purpose, Stream};
 ///
 /// let noise = GaussianNoise::new(&Key::from_seed(7), Stream::new(Purpose::GradientNoise, 3));
 /// let mut whole = [0.0; 100];
@@ -212,7 +212,7 @@ fn box_muller_portable(blocks: &[[u8; 64]], low_halves: &[[u8; 64]], normals: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::Purpose;
+    use crate::Purpose;
 
     #[test]
     fn every_processor_gets_the_same_bits() {

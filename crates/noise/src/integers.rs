@@ -28,7 +28,7 @@ const DIGITS: usize = 4;
 const DOUBLE: f64 = 1.0 / 562_949_953_421_312.0;
 
 /// The largest scale of noise: its numbers stay below 2⁵³.
-pub(crate) const LARGEST_SCALE: f64 = 281_474_976_710_656.0;
+pub const LARGEST_SCALE: f64 = 281_474_976_710_656.0;
 
 /// The distribution that is rounded, by its scale in units of the integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ enum Kind {
 /// Independent noise on the integers, one number for each coordinate of a stream.
 ///
 /// ```
-/// use muffle::noise::{IntegerNoise, Key, Purpose, Stream};
+/// use muffle_noise::{IntegerNoise, Key, Purpose, Stream};
 ///
 /// let noise = IntegerNoise::gaussian(&Key::from_seed(7), Stream::new(Purpose::GradientNoise, 3), 1e6);
 /// let mut whole = [0.0; 100];
@@ -346,7 +346,7 @@ fn quick_portable(kind: Kind, blocks: &[[u8; 64]], noise: &mut [f64], open: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::Purpose;
+    use crate::Purpose;
 
     fn wide_gaussian(radius: [u32; 5], angle: [u32; 5], deviation: f64) -> (f64, f64) {
         let length =

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 /// Coordinates under one lock: few enough that threads seldom wait for each other.
 pub(crate) const CHUNK: usize = 1 << 14;
 
-/// The totals of as many coordinates, or nothing if there are none.
+/// The totals of as many coordinates, or nothing as long as nobody has added to them.
 pub(crate) type Chunk = Mutex<Vec<f64>>;
 
 /// Whole numbers of [fine](crate::quanta::FINE) quanta, to which all threads add what they have of the groups: in any order, since
@@ -16,18 +16,17 @@ pub(crate) type Chunk = Mutex<Vec<f64>>;
 pub(crate) struct Totals<'a> {
     quanta: &'a Quanta,
     chunks: &'a [Chunk],
+    len: usize,
 }
 
 impl<'a> Totals<'a> {
-    /// Zeros for so many coordinates, in memory that is kept from step to step.
+    /// Nothing yet for so many coordinates, in memory that is kept from step to step.
     pub fn new(quanta: &'a Quanta, len: usize, chunks: &'a mut Vec<Chunk>) -> Totals<'a> {
         chunks.resize_with(len.div_ceil(CHUNK), Chunk::default);
-        for (index, chunk) in chunks.iter_mut().enumerate() {
-            let chunk = chunk.get_mut().expect("nobody fails while adding");
-            chunk.clear();
-            chunk.resize(CHUNK.min(len - index * CHUNK), 0.0);
+        for chunk in chunks.iter_mut() {
+            chunk.get_mut().expect("nobody fails while adding").clear();
         }
-        Totals { quanta, chunks }
+        Totals { quanta, chunks, len }
     }
 
     /// Adds the sums of a part of a group over some coordinates, and leaves zeros in their place.
@@ -37,6 +36,10 @@ impl<'a> Totals<'a> {
             let end = coordinates.end.min((begin / CHUNK + 1) * CHUNK);
             let (now, later) = rest.split_at_mut(end - begin);
             let mut chunk = self.chunks[begin / CHUNK].lock().expect("nobody fails while adding");
+            if chunk.is_empty() {
+                // Here, where the threads share the work, and the zeros are used next.
+                chunk.resize(CHUNK.min(self.len - begin / CHUNK * CHUNK), 0.0);
+            }
             let totals = &mut chunk[begin % CHUNK..][..now.len()];
             for (piece, (totals, sums)) in totals.chunks_mut(PIECE).zip(now.chunks_mut(PIECE)).enumerate() {
                 here.go_to(self.quanta, begin + piece * PIECE, sums.len());

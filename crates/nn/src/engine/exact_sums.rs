@@ -37,7 +37,10 @@ impl Engine {
                     here.go_to(&quanta, begin, values.len());
                     let sums = &mut sums[..values.len()];
                     if let Some(totals) = &totals {
-                        coarsen(sums, &totals[piece * PIECE..][..values.len()]);
+                        match totals.is_empty() {
+                            true => sums.fill(0.0),
+                            false => coarsen(sums, &totals[piece * PIECE..][..values.len()]),
+                        }
                     } else {
                         widen(sums, values);
                         for other in others.iter() {

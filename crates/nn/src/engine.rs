@@ -4,6 +4,7 @@ mod exact_sums;
 mod pool;
 
 pub use exact_sums::Settle;
+pub use pool::on_single_thread;
 
 use crate::buffer::{Buffer, buffer};
 use crate::error::{Error, Result};

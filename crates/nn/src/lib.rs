@@ -40,7 +40,7 @@ mod worker;
 mod workspace;
 
 pub use custom::CustomLayer;
-pub use engine::{Engine, Options, Outcome};
+pub use engine::{Engine, Options, Outcome, on_single_thread};
 pub use error::{Error, Result};
 pub use examples::{Batch, Examples, Target};
 pub use layer::Purpose;

@@ -5,6 +5,7 @@ use super::score::Score;
 use crate::bounds::Detections;
 use crate::error::Result;
 use crate::noise::{Key, Purpose, Stream, Uniform};
+use muffle_nn::on_single_thread;
 
 /// Thresholds that are tried for a score.
 const THRESHOLDS: usize = 128;
@@ -65,6 +66,17 @@ pub fn attack(
     seed: u64,
 ) -> Result<Attack> {
     assert!(!games.is_empty() && trials > 0, "an attack needs a game and a trial");
+    // Plays are short, and their engines have a single thread.
+    on_single_thread(|| choose_and_play(games, objective, confidence, trials, seed))?
+}
+
+fn choose_and_play(
+    games: &mut [Box<dyn Game + '_>],
+    objective: Objective,
+    confidence: f64,
+    trials: u64,
+    seed: u64,
+) -> Result<Attack> {
     let mut stream = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
     let mut seeds = || stream.bits();
     let pilot = ((trials as f64 * PILOT_SHARE) as u64).max(1);

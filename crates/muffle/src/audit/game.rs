@@ -4,7 +4,7 @@ use crate::error::Result;
 use std::ops::Range;
 
 /// Two neighbouring data sets, and what is released from either.
-pub trait Game {
+pub trait Game: Send {
     /// The pair, in words.
     fn name(&self) -> &str;
 

@@ -14,9 +14,8 @@ use crate::run::{Job, Parts, Purse, RunRecipe, Trainer, ready};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Adjacency, Composition, Event, Mechanism, Release, Sampling, Step};
 use muffle_nn::Shape;
-use std::cell::OnceCell;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 /// The attacker's position.
 pub const THREAT: &str = "white box: the attacker sees every number that is released, knows all other records, and chooses the record";
@@ -39,7 +38,7 @@ struct Pair {
     /// Whether only the last release is published: what a form that is not proved computes on the way is hidden.
     last_only: bool,
     /// What is then published without noise, without the record and with it.
-    expected: [OnceCell<State>; 2],
+    expected: [OnceLock<State>; 2],
 }
 
 /// A release: what is known before it, and what it shows.
@@ -112,7 +111,7 @@ fn step(trainer: &mut dyn Trainer, before: &State) -> Result<State> {
 }
 
 /// The attacker sees all numbers.
-struct AllNumbers(Rc<Pair>);
+struct AllNumbers(Arc<Pair>);
 
 impl Game for AllNumbers {
     fn name(&self) -> &str {
@@ -136,7 +135,7 @@ impl Game for AllNumbers {
 }
 
 /// The attacker subtracts how far the first two steps moved something: noise that they share is gone.
-struct Difference(Rc<Pair>);
+struct Difference(Arc<Pair>);
 
 impl Game for Difference {
     fn name(&self) -> &str {
@@ -162,7 +161,7 @@ impl Game for Difference {
 
 /// The attacker works out for every release what it would have been with the record and without it, given those before, and sees the
 /// likelihood ratios: of Gaussian noise, then of Laplace noise, up to the scale of the noise.
-struct LikelihoodRatios(Rc<Pair>);
+struct LikelihoodRatios(Arc<Pair>);
 
 impl Game for LikelihoodRatios {
     fn name(&self) -> &str {
@@ -247,14 +246,14 @@ pub fn games(settings: &Settings, share: f64) -> Result<Vec<Box<dyn Game>>> {
         let (quiet, ones) = (([0.0; WIDTH], 0), ([1.0; WIDTH], 1));
         let (with, without) = (dataset(&[quiet, ones])?, dataset(&[quiet])?);
         let alone =
-            Rc::new(pair((settings, share), "a record beside a quiet one, in two steps", with, without)?);
+            Arc::new(pair((settings, share), "a record beside a quiet one, in two steps", with, without)?);
         let mut difference = Difference(alone.clone());
         if !difference.play(false, 0)?.is_empty() {
             games.push(Box::new(difference));
         }
         games.push(Box::new(AllNumbers(alone)));
     }
-    for pair in found.into_iter().map(Rc::new) {
+    for pair in found.into_iter().map(Arc::new) {
         games.push(Box::new(LikelihoodRatios(pair.clone())));
         games.push(Box::new(AllNumbers(pair)));
     }

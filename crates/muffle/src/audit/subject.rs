@@ -11,10 +11,10 @@ use muffle_nn::{Engine, Examples, Loss, Network, Options};
 use std::sync::Arc;
 
 /// Makes a method, ready for its first step.
-pub type MakeMethod<'a> = Box<dyn Fn() -> Result<Box<dyn Method>> + 'a>;
+pub type MakeMethod<'a> = Box<dyn Fn() -> Result<Box<dyn Method>> + Sync + 'a>;
 
 /// Makes the mechanism of a run with a key.
-pub type MakeMechanism<'a> = Box<dyn Fn(&Key) -> Mechanism + 'a>;
+pub type MakeMechanism<'a> = Box<dyn Fn(&Key) -> Mechanism + Sync + 'a>;
 
 /// The parts of a private step, as they run in training.
 pub struct Subject<'a> {

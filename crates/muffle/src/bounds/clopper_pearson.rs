@@ -20,11 +20,14 @@ pub fn upper_rate(successes: u64, trials: u64, level: f64) -> f64 {
     // The rate at which so few successes have probability `level`: Pr[at most k of n] = 1 − I(k + 1, n − k).
     let (above, left) = ((successes + 1) as f64, (trials - successes) as f64);
     let (mut low, mut high) = (successes as f64 / trials as f64, 1.0);
-    for _ in 0..100 {
+    // Halving ends when no number is left between the two.
+    loop {
         let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return high;
+        }
         if beta(left, above, 1.0 - middle) > level { low = middle } else { high = middle }
     }
-    high
 }
 
 /// The rate lies below this with probability `level` at most: see [`upper_rate`].

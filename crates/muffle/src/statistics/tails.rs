@@ -43,8 +43,8 @@ pub(crate) fn normal_quantile_above(probability: f64) -> f64 {
 
 /// Terms after which series and fractions have converged for every argument that tests here can have.
 const TERMS: u32 = 10_000;
-/// Relative size of a term that no longer matters.
-const SMALL: f64 = 1e-16;
+/// Relative size of a term that no longer matters. A factor that has come this near to one may stay a rounding away from it for ever.
+const SMALL: f64 = 2.0 * f64::EPSILON;
 /// Stands for a denominator of zero.
 const TINY: f64 = 1e-300;
 

@@ -215,14 +215,12 @@ fn every_recipe_of_the_program_takes_three_steps_where_its_data_is() {
         let recipe = project.muffle(&["recipes", &name]);
         let recipe = String::from_utf8(recipe.stdout).unwrap();
         let descends = !recipe.contains("\nkind = ");
-        let mut quick = match descends {
-            true => vec!["--set", "steps=3", "--set", "evaluations=1", "--set", "test_subset=100"],
+        // Few records, since some recipes prepare all of them before the first step.
+        let settings = ["steps=3", "evaluations=1", "subset=2000", "test_subset=100", "batch_size=64"];
+        let quick = match descends {
+            true => settings.map(|setting| ["--set", setting]).concat(),
             false => vec!["--dry-run"],
         };
-        // Features are made of every record before the first step.
-        if recipe.contains("\nfeatures") {
-            quick.extend(["--set", "subset=10000"]);
-        }
         let output = project.muffle(&[&["train", &name, "--output", &name, "--json"], &quick[..]].concat());
         let error = String::from_utf8_lossy(&output.stderr);
         if error.contains("was not found; looked in") {

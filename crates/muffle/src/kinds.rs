@@ -45,7 +45,7 @@ pub fn find(word: &str, method: Option<&str>, settings: &[String]) -> Result<Par
     };
     let run = RunRecipe { kind: kind.name.to_string(), ..recipe.run };
     let training: toml::Table = usual.parse().expect("the usual settings of a kind are TOML");
-    Parts::parse(&recipe.origin, &Parts::to_toml(&run, &training), &all)
+    Parts::new(&recipe.origin, &run, &training, &all)
 }
 
 /// Answers every open question of a recipe, or says which answer is missing.

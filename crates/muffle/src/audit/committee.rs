@@ -8,11 +8,14 @@ use crate::data::{Dataset, Records, Scaling, Split, Targets, Visibility};
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::methods::Mode;
-use crate::pate;
-use crate::run::{Job, Parts, Purse};
+use crate::pate::{self, Learner, PateRecipe, Votes};
+use crate::run::{Job, Parts, Purse, RunRecipe};
+use crate::schedule::Scheduled;
+use crate::train::ModelChoice;
 use muffle_accounting::Accountant;
 use muffle_accounting::pld::Pld;
-use muffle_nn::Shape;
+use muffle_nn::config::LayerConfig;
+use muffle_nn::{ModelDescription, Shape};
 use std::f64::consts::SQRT_2;
 use std::ops::Range;
 
@@ -108,26 +111,43 @@ fn record_of(teacher: usize, teachers: usize, class: u32, place: f32) -> Result<
     Ok(candidates[parts[teacher][0]])
 }
 
+/// So many steps of a layer that tells two classes apart.
+fn learner(steps: u64) -> Learner {
+    let dense = LayerConfig::Dense { features: 2, bias: true };
+    Learner {
+        model: ModelChoice::from(&ModelDescription { input: Shape::Vector(1), layers: vec![dense.into()] }),
+        steps,
+        batch_size: 4,
+        learning_rate: Scheduled::Number(2.0),
+        optimizer: Default::default(),
+        initialisation: Default::default(),
+        augmentation: Default::default(),
+        moving_average: None,
+    }
+}
+
 /// A committee whose answers together are one mechanism with the given noise multiplier; in the published form, with Laplace noise
 /// of that scale on each count.
 fn planted(teachers: usize, settings: &Settings, dataset: &Dataset) -> Result<Box<dyn Job>> {
     let noise = settings.noise_multiplier;
     let votes = match settings.mode {
-        Mode::Sound => {
-            format!("{{ kind = \"gaussian\", deviation = {} }}", noise * SQRT_2 * (QUERIES as f64).sqrt())
-        }
-        Mode::AsPublished => format!("{{ kind = \"laplace\", inverse_scale = {} }}", 1.0 / noise),
+        Mode::Sound => Votes::Gaussian { deviation: Some(noise * SQRT_2 * (QUERIES as f64).sqrt()) },
+        Mode::AsPublished => Votes::Laplace { inverse_scale: Some(1.0 / noise) },
     };
-    let learner =
-        "model = { layers = [{ type = \"dense\", features = 2 }] }, batch_size = 4, learning_rate = 2.0";
-    let recipe = format!(
-        "kind = \"pate\"\ndata = \"none\"\ndelta = {:e}\nthreads = 1\nseed = 0\nevaluations = 1\nteachers = {teachers}\n\
-         queries = {QUERIES}\nmode = \"{}\"\nvotes = {votes}\nteacher = {{ {learner}, steps = 12 }}\n\
-         student = {{ {learner}, steps = 1 }}\n",
-        settings.delta,
-        settings.mode.name()
-    );
-    let parts = Parts::parse("the audit", &recipe, &settings.settings)?;
+    let run = RunRecipe {
+        kind: pate::KIND.name.to_string(),
+        delta: settings.delta,
+        threads: Some(1),
+        seed: Some(0),
+        evaluations: 1,
+        ..RunRecipe::new("none")
+    };
+    let training = PateRecipe {
+        mode: settings.mode,
+        queries: Some(QUERIES as u64),
+        ..PateRecipe::new(teachers, votes, learner(12), learner(1))
+    };
+    let parts = Parts::new("the audit", &run, &training, &settings.settings)?;
     (pate::KIND.plan)(&parts, dataset)
 }
 

@@ -322,8 +322,8 @@ fn planted(settings: &Settings, share: f64) -> Result<Plan> {
     let changes: Vec<String> =
         usual.chain(own).chain(small).chain(ridge).chain(settings.settings.iter().cloned()).collect();
     let run = RunRecipe { delta: settings.delta, kind: KIND.name.to_string(), ..RunRecipe::new("none") };
-    let text = Parts::to_toml(&run, &toml::Table::new());
-    Plan::new(Recipe::of(&Parts::parse("the audit", &text, &changes)?)?, &dataset(&[([0.0; WIDTH], 0)])?)
+    let parts = Parts::new("the audit", &run, &toml::Table::new(), &changes)?;
+    Plan::new(Recipe::of(&parts)?, &dataset(&[([0.0; WIDTH], 0)])?)
 }
 
 /// Audits everything that a job of a method releases.

@@ -55,6 +55,23 @@ fn method() -> String {
 }
 
 impl PateRecipe {
+    /// A committee of so many teachers, with everything else as usual.
+    pub fn new(teachers: usize, votes: Votes, teacher: Learner, student: Learner) -> PateRecipe {
+        PateRecipe {
+            method: method(),
+            mode: Mode::default(),
+            teachers,
+            queries: None,
+            votes,
+            public_from_test: None,
+            asking: Asking::default(),
+            teacher,
+            student,
+            self_training: None,
+            sanitised: None,
+        }
+    }
+
     /// What so many queries cost, and what is released behind them.
     pub(super) fn cost(&self, queries: u64) -> Event {
         let behind = self.sanitised.map(|sanitised| sanitised.event());

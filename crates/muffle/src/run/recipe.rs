@@ -177,9 +177,25 @@ pub struct Parts {
 impl Parts {
     /// Reads a recipe and changes it by `key=value` settings.
     pub fn parse(origin: &str, text: &str, settings: &[String]) -> Result<Parts> {
+        let table = text.parse().map_err(|error: toml::de::Error| Error::Recipe {
+            origin: origin.to_string(),
+            reason: toml_error(&error, &[]),
+        })?;
+        Parts::of_table(origin, table, settings)
+    }
+
+    /// A recipe put together in a program, changed by settings and checked as one that is read.
+    pub fn new(
+        origin: &str,
+        run: &RunRecipe,
+        training: &impl Serialize,
+        settings: &[String],
+    ) -> Result<Parts> {
+        Parts::of_table(origin, Parts::table(run, training), settings)
+    }
+
+    fn of_table(origin: &str, mut table: toml::Table, settings: &[String]) -> Result<Parts> {
         let fail = |reason: String| Error::Recipe { origin: origin.to_string(), reason };
-        let mut table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| fail(toml_error(&error, &[])))?;
         let set = |table: &mut toml::Table| {
             keys::set_all(table, settings)
                 .map_err(|(setting, reason)| Error::Setting { setting: setting.clone(), reason })
@@ -214,9 +230,13 @@ impl Parts {
 
     /// The recipe as a file: what every run has, then what its kind of training needs.
     pub fn to_toml(run: &RunRecipe, training: &impl Serialize) -> String {
+        toml::to_string(&Parts::table(run, training)).expect("every table has a form in TOML")
+    }
+
+    fn table(run: &RunRecipe, training: &impl Serialize) -> toml::Table {
         let mut table = toml::Table::try_from(run).expect("every recipe has a form in TOML");
         table.extend(toml::Table::try_from(training).expect("every recipe has a form in TOML"));
-        toml::to_string(&table).expect("every table has a form in TOML")
+        table
     }
 
     /// The part of a kind of training.

@@ -256,7 +256,7 @@ impl Recipe {
 
     /// The same with `key=value` settings changed.
     pub fn with(&self, settings: &[String]) -> Result<Recipe> {
-        Recipe::parse("the recipe", &self.to_toml(), settings)
+        Recipe::of(&Parts::new("the recipe", &self.run, &self.training, settings)?)
     }
 
     /// The same without what would make its noise or its canaries known to a reader.

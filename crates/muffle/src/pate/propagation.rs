@@ -189,6 +189,8 @@ fn nearest(values: &[f32], records: usize, count: usize) -> Vec<Vec<(usize, f32)
             if count < others.len() {
                 others.select_nth_unstable_by(count, nearer);
                 others.truncate(count);
+                // Room for all others, kept for every record, would take gigabytes.
+                others.shrink_to_fit();
             }
             others.sort_by(nearer);
             others

@@ -67,44 +67,46 @@ pub fn attack(
 ) -> Result<Attack> {
     assert!(!games.is_empty() && trials > 0, "an attack needs a game and a trial");
     // Plays are short, and their engines have a single thread.
-    on_single_thread(|| choose_and_play(games, objective, confidence, trials, seed))?
+    on_single_thread(|| {
+        let mut stream = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
+        let mut seeds = || stream.bits();
+        let pilot = ((trials as f64 * PILOT_SHARE) as u64).max(1);
+        let worth = |found: &Detections| objective.value(found, confidence);
+        let (place, score, threshold) = choose(games, &worth, pilot, &mut seeds)?;
+        let game = &mut *games[place];
+        let [mut absent, mut present] = play(game, std::slice::from_ref(&score), trials, &mut seeds)?;
+        let (absent, present) = (absent.remove(0), present.remove(0));
+        let detections = count(&absent, &present, threshold);
+        Ok(Attack {
+            pair: game.name().to_string(),
+            statistic: score.name(),
+            threshold,
+            present,
+            absent,
+            detections,
+        })
+    })?
 }
 
-fn choose_and_play(
+/// The game, the score and the threshold that are worth most on so many plays of each.
+fn choose(
     games: &mut [Box<dyn Game + '_>],
-    objective: Objective,
-    confidence: f64,
-    trials: u64,
-    seed: u64,
-) -> Result<Attack> {
-    let mut stream = Uniform::new(&Key::from_seed(seed), Stream::new(Purpose::Audit, 0));
-    let mut seeds = || stream.bits();
-    let pilot = ((trials as f64 * PILOT_SHARE) as u64).max(1);
-    let mut best: Option<(f64, usize, Score, f64)> = None;
+    worth: &dyn Fn(&Detections) -> f64,
+    plays: u64,
+    seeds: &mut dyn FnMut() -> u64,
+) -> Result<(usize, Score, f64)> {
+    let mut best: Option<(f64, (usize, Score, f64))> = None;
     for (place, game) in games.iter_mut().enumerate() {
-        let scores = Score::candidates(&mut **game, &mut seeds)?;
-        let [absent, present] = play(&mut **game, &scores, pilot, &mut seeds)?;
+        let scores = Score::candidates(&mut **game, seeds)?;
+        let [absent, present] = play(&mut **game, &scores, plays, seeds)?;
         for (score, (absent, present)) in scores.into_iter().zip(absent.iter().zip(&present)) {
-            let worth = |found: &Detections| objective.value(found, confidence);
-            let (value, threshold) = best_threshold(absent, present, &worth);
+            let (value, threshold) = best_threshold(absent, present, worth);
             if best.as_ref().is_none_or(|best| value > best.0) {
-                best = Some((value, place, score, threshold));
+                best = Some((value, (place, score, threshold)));
             }
         }
     }
-    let (_, place, score, threshold) = best.expect("there is a game, and it has a score");
-    let game = &mut *games[place];
-    let [mut absent, mut present] = play(game, std::slice::from_ref(&score), trials, &mut seeds)?;
-    let (absent, present) = (absent.remove(0), present.remove(0));
-    let detections = count(&absent, &present, threshold);
-    Ok(Attack {
-        pair: game.name().to_string(),
-        statistic: score.name(),
-        threshold,
-        present,
-        absent,
-        detections,
-    })
+    Ok(best.expect("there is a game, and it has a score").1)
 }
 
 /// Scores of so many plays in each world, without the record and with it; one list for each score.

@@ -13,7 +13,7 @@ use crate::train::search_for;
 use clap::{Args, Subcommand};
 use muffle::audit::{Argument, Report, Verdict};
 use muffle::data::{Dataset, Search};
-use muffle::run::Job;
+use muffle::run::{Job, USUAL_KIND};
 use muffle::train::{DataShape, Plan, Recipe};
 use muffle::{kinds, recipes};
 use std::error::Error;
@@ -56,8 +56,17 @@ impl RecipeArguments {
         Search::new(self.data_dir.as_deref())
     }
 
-    /// The plan and its data, with some more settings.
+    /// The plan and its data, with some more settings, of a recipe that trains by gradients.
     pub fn prepare(&self, more: Vec<String>) -> Result<(Plan, Dataset), Box<dyn Error>> {
+        let kind = recipes::find(&self.recipe, &self.settings)?.run.kind;
+        if kind != USUAL_KIND {
+            return Err(format!(
+                "recipe `{}` is of kind \"{kind}\", and this audit is about steps on gradients: `muffle audit run {} --runs 200` \
+                 audits whole trainings of every kind, `muffle audit step --method NAME` one release",
+                self.recipe, self.recipe
+            )
+            .into());
+        }
         let settings = [self.settings.clone(), more].concat();
         let recipe = Recipe::of(&recipes::find(&self.recipe, &settings)?)?;
         let dataset = recipe.run.dataset(&search_for(&self.recipe, &self.search()))?;

@@ -195,4 +195,11 @@ fn many_runs_are_measured_by_one_canary_each() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{output:?}");
     }
+    // Without --runs an audit is about gradients, and says what is to be used for others.
+    let other = project.muffle(&["audit", "run", "functional-adult"]);
+    assert_eq!(other.status.code(), Some(2), "{other:?}");
+    assert!(
+        String::from_utf8_lossy(&other.stderr).contains("muffle audit run functional-adult --runs"),
+        "{other:?}"
+    );
 }

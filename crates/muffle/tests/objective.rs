@@ -107,12 +107,21 @@ fn corners_are_told_apart_whatever_the_features_and_the_noise() {
 fn layers_learn_something_of_the_corners() {
     for settings in [
         &["method=pcdbn", "parameters={low=-1,high=3,filters=8,filters_2=6,batch=600,chebyshev=3}"][..],
+        // CDBN and TCDBN, which has the polynomial in place of the sigmoid.
         &["method=pcdbn", "private=false", "epsilon=", "parameters={low=-1,high=3,filters=8,chebyshev=0}"],
+        &["method=pcdbn", "private=false", "epsilon=", "parameters={low=-1,high=3,filters=8,chebyshev=3}"],
         &[
             "method=dpa",
             "mode=as-published",
             "epsilon=100",
             "parameters={low=-1,high=3,hidden=6,hidden_2=5,head_rate=0.05,batch=600}",
+        ],
+        // dPAH: three layers.
+        &[
+            "method=dpa",
+            "mode=as-published",
+            "epsilon=1000",
+            "parameters={low=-1,high=3,hidden=6,hidden_2=6,hidden_3=6,head_rate=0.05,head_epochs=200,batch=600}",
         ],
         &[
             "method=pcdbn",

@@ -18,6 +18,8 @@ mod origin;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_footer;
+#[cfg(feature = "parquet")]
 mod parquet_pages;
 #[cfg(feature = "parquet")]
 mod parquet_zstd;
@@ -27,6 +29,8 @@ pub mod rows;
 mod sample;
 pub mod stream;
 mod table;
+#[cfg(feature = "parquet")]
+mod thrift;
 #[cfg(feature = "images")]
 mod tiff;
 

@@ -1,5 +1,6 @@
 //! Tables as Parquet, read record by record.
 
+use super::parquet_footer;
 use super::parquet_pages::{Page, pages};
 use super::parquet_zstd::{self, Group};
 use super::row::{Position, Row, Wanted, places};
@@ -47,6 +48,8 @@ fn read(
         DataError::malformed(file, "whole file", error)
             .remedy("write it again, compressed with zstd, snappy, gzip or not at all")
     };
+    parquet_footer::check(&source)
+        .map_err(|error| DataError::malformed(file, "whole file", format!("its footer: {error}")))?;
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&source).map_err(wrong)?;
     plausible(file, &metadata, source.len())?;
     plausible_pages(file, &metadata, &source)?;
@@ -96,6 +99,7 @@ pub fn header(path: &Path) -> Result<Vec<String>> {
     let file = path.display().to_string();
     let wrong = |reason: String| DataError::malformed(&file, "whole file", reason);
     let opened = regular_file::open(path).map_err(|error| DataError::system(path, error))?;
+    parquet_footer::check(&opened).map_err(|error| wrong(format!("its footer: {error}")))?;
     let read = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(opened)));
     let reader = read.map_err(|_| wrong("the decoder gave up on it".to_string()))?;
     let reader = reader.map_err(|error| wrong(error.to_string()))?;
@@ -140,7 +144,10 @@ fn plausible_pages(file: &str, metadata: &ParquetMetaData, source: &impl ChunkRe
             let stream = source
                 .get_read(start)
                 .map_err(|error| DataError::malformed(file, format!("byte {start}"), error))?;
-            let all = pages(stream.take(length));
+            let all = pages(stream.take(length)).map_err(|error| {
+                let position = format!("row group {group}, column `{}`", column.column_path());
+                DataError::malformed(file, position, format!("the header of a page: {error}"))
+            })?;
             let ratio = ratio(column);
             let within = |page: &Page| {
                 // Values of a dictionary differ, so that it does not compress as far as zstd can go; each takes a byte at least.

@@ -93,6 +93,8 @@ pub(crate) struct Pupil {
 impl Pupil {
     /// First weights, and everything that a step needs.
     pub fn new(learner: &Learner, network: Arc<Network>, threads: Option<usize>, seed: u64) -> Result<Pupil> {
+        let mut learner = learner.clone();
+        learner.learning_rate.end_with(Some(learner.steps)).map_err(Error::Plan)?;
         let parameters = learner.initialisation.parameters(&network, seed);
         let options = Options { threads, ..Options::new(muffle_nn::Purpose::Plain) };
         Ok(Pupil {
@@ -100,7 +102,7 @@ impl Pupil {
             mechanism: Mechanism::new(Key::from_seed(seed), learner.batch_size as f32),
             optimizer: learner.optimizer.optimizer(parameters.len()),
             average: learner.moving_average.map(|decay| MovingAverage::new(&parameters, decay)),
-            learner: learner.clone(),
+            learner,
             loss: Loss::SoftmaxCrossEntropy,
             parameters,
             step: 0,

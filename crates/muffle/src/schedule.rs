@@ -61,8 +61,9 @@ pub enum Schedule {
         end: f64,
         /// Exponent.
         power: f64,
-        /// Times until the end is reached.
-        period: u64,
+        /// Times until the end is reached; the length of the run if nobody says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period: Option<u64>,
     },
     /// Half a cosine wave from `initial` to `end`, and `end` after the period.
     Cosine {
@@ -70,17 +71,39 @@ pub enum Schedule {
         initial: f64,
         /// Value from t = period on.
         end: f64,
-        /// Times until the end is reached.
-        period: u64,
+        /// Times until the end is reached; the length of the run if nobody says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period: Option<u64>,
     },
 }
 
 impl Schedule {
-    /// The value at time t.
+    /// Ends with a run of this length, unless it says itself when.
+    ///
+    /// # Errors
+    /// If neither is known.
+    pub fn end_with(&mut self, length: Option<u64>) -> Result<(), String> {
+        let (Schedule::Polynomial { period, .. } | Schedule::Cosine { period, .. }) = self else {
+            return Ok(());
+        };
+        *period = period.or(length);
+        match period {
+            Some(_) => Ok(()),
+            None => Err("the schedule has no period, and how long the run will be is not known in advance: give a period, or \
+                         epochs or steps"
+                .to_string()),
+        }
+    }
+
+    /// The value at time t. One that has no end yet stays where it begins.
     pub fn at(&self, time: u64) -> f64 {
         /// How much of the period is over.
-        fn progress(time: u64, period: u64) -> f64 {
-            if time >= period { 1.0 } else { time as f64 / period as f64 }
+        fn progress(time: u64, period: Option<u64>) -> f64 {
+            match period {
+                Some(period) if time >= period => 1.0,
+                Some(period) => time as f64 / period as f64,
+                None => 0.0,
+            }
         }
         let t = time as f64;
         match *self {
@@ -117,6 +140,17 @@ pub enum Scheduled {
 }
 
 impl Scheduled {
+    /// Ends with a run of this length, unless it says itself when.
+    ///
+    /// # Errors
+    /// If neither is known.
+    pub fn end_with(&mut self, length: Option<u64>) -> Result<(), String> {
+        match self {
+            Scheduled::Number(_) => Ok(()),
+            Scheduled::Schedule(schedule) => schedule.end_with(length),
+        }
+    }
+
     /// The value at time t.
     pub fn at(&self, time: u64) -> f64 {
         match self {
@@ -161,7 +195,7 @@ mod tests {
             (Schedule::Time { initial, rate: 0.05 }, 38),
             (Schedule::Step { initial, factor: 0.6, period: 10 }, 31),
             (Schedule::Exponential { initial, rate: 0.01 }, 71),
-            (Schedule::Polynomial { initial, end: 2.0, power: 3.0, period: 100 }, 44),
+            (Schedule::Polynomial { initial, end: 2.0, power: 3.0, period: Some(100) }, 44),
         ];
         for (schedule, expected) in schedules {
             assert_eq!(epochs(&schedule, 0.78125), expected, "{schedule:?}");
@@ -171,8 +205,10 @@ mod tests {
     #[test]
     fn every_schedule_starts_at_its_initial_value_and_ends_where_it_says() {
         let (initial, end, period) = (4.0, 1.0, 8);
-        let polynomial = Schedule::Polynomial { initial, end, power: 2.0, period };
-        let cosine = Schedule::Cosine { initial, end, period };
+        let mut polynomial = Schedule::Polynomial { initial, end, power: 2.0, period: None };
+        let mut cosine = Schedule::Cosine { initial, end, period: Some(period) };
+        assert!(polynomial.end_with(None).unwrap_err().contains("give a period"));
+        assert_eq!((polynomial.end_with(Some(period)), cosine.end_with(Some(5))), (Ok(()), Ok(())));
         for schedule in [&polynomial, &cosine] {
             assert_eq!(schedule.at(0), initial);
             assert_eq!((schedule.at(period), schedule.at(10 * period)), (end, end));

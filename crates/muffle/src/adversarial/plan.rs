@@ -100,7 +100,11 @@ impl AdversarialPlan {
             class_shares: recipe.critic.class_shares.take(),
             ..critic.recipe.training.clone()
         };
-        Ok(AdversarialPlan { recipe, critic, generator: (description, network), classifier, classes })
+        let mut plan =
+            AdversarialPlan { recipe, critic, generator: (description, network), classifier, classes };
+        let length = plan.generator_steps(plan.terms().steps);
+        plan.recipe.generator.learning_rate.end_with(Some(length)).map_err(Error::Plan)?;
+        Ok(plan)
     }
 
     /// What every run has.

@@ -131,7 +131,8 @@ impl Case {
             Mode::AsPublished => None,
         };
         let gaussian = proved.is_some() || plan.build_method()?.is_gaussian();
-        Ok(Case { adjacency: plan.adjacency, claimed: plan.claimed, proved, gaussian, plan })
+        let claimed = plan.claimed.filter(|_| entry.claim != Claim::Nothing);
+        Ok(Case { adjacency: plan.adjacency, claimed, proved, gaussian, plan })
     }
 
     /// The step at the planted parameters.

@@ -139,6 +139,11 @@ impl Mechanism {
         self
     }
 
+    /// The public constant that every noisy sum is divided by.
+    pub fn divisor(&self) -> f64 {
+        f64::from(self.divisor)
+    }
+
     /// Standard deviation of the noise that [`release`](Mechanism::release) leaves on each tensor of the mean: public, for
     /// whoever wants to know how much of a released gradient is noise.
     pub fn deviations(&self, bounds: &Bounds, noise_multiplier: f64, network: &Network) -> Vec<f64> {

@@ -38,6 +38,7 @@ pub static ENTRY: Entry = Entry {
             Parameter { name: PATCH, default: 1.0, meaning: PATCH_MEANING },
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

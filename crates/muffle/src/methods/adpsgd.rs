@@ -40,6 +40,7 @@ pub static ENTRY: Entry = Entry {
             "noise_schedule={kind=\"power\",initial=1.0,rate=0.1,power=0.25}",
             "learning_rate={kind=\"power\",initial=2.0,rate=0.1,power=-0.5}",
         ],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

@@ -41,6 +41,7 @@ pub static ENTRY: Entry = Entry {
             Parameter { name: PATCH, default: 0.0, meaning: PATCH_MEANING },
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

@@ -24,6 +24,7 @@ const BASE: Entry = Entry {
             meaning: "γ in g/(‖g‖ + γ); 0.01 in the paper",
         }],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

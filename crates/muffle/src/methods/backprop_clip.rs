@@ -6,7 +6,7 @@ use crate::mechanism::Rule;
 use muffle_accounting::Event;
 use muffle_nn::Network;
 use muffle_nn::hooks::{Hooks, Place};
-use muffle_nn::network::Operation;
+use muffle_nn::network::{Node, Operation};
 
 pub static ENTRY: Entry = Entry {
     about: About {
@@ -30,6 +30,7 @@ pub static ENTRY: Entry = Entry {
             meaning: "X, the largest norm of a layer's input; 0.1, 1, 5 or 10 in the paper",
         }],
         settings: &["optimizer={kind=\"adam\"}", "learning_rate=0.01"],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,
@@ -53,8 +54,31 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     }))
 }
 
-/// Only weights whose gradients are products of input and upstream gradient are bounded by bounds on both.
+/// What turns a scaled input into an output scaled alike, besides layers with weights and no biases.
+const SCALING: [&str; 8] = [
+    "relu",
+    "leaky-relu",
+    "max-pool",
+    "average-pool",
+    "global-average-pool",
+    "flatten",
+    "reshape",
+    "upsample",
+];
+
+/// Only weights whose gradients are products of input and upstream gradient are bounded by bounds on both, and only a chain of layers
+/// that scale can be used without the clips it was trained with.
 fn check_network(network: &Network) -> Result<(), String> {
+    let scales = |node: &&Node| !node.tensors.is_empty() || SCALING.contains(&node.kind());
+    if let Some(node) = network.nodes().iter().find(|node| !scales(node)) {
+        return Err(format!(
+            "method backprop-clip scales what enters a layer, and `{}` ({}) makes more of that than scaled logits: the model could \
+             not be used without the clips; take a chain of dense and conv2d layers with {}",
+            node.name,
+            node.kind(),
+            SCALING.join(", ")
+        ));
+    }
     for node in network.nodes().iter().filter(|node| !node.tensors.is_empty()) {
         let bilinear = matches!(&node.operation, Operation::Layer(layer) if layer.is_bilinear());
         if !bilinear {
@@ -196,6 +220,22 @@ mod tests {
                 bounded.iter().all(|norm| *norm <= 1.0001 * bound && *norm > 0.01 * bound),
                 "{bounded:?}"
             );
+        }
+    }
+
+    /// A hyperbolic tangent of a scaled input is no scaled tangent, and a sum of what is scaled and what is not neither.
+    #[test]
+    fn networks_that_cannot_be_used_without_the_clips_are_refused() {
+        for layers in [
+            r#"{ type = "dense", features = 4, bias = false }, { type = "tanh" }"#,
+            r#"{ type = "residual", layers = [{ type = "dense", features = 4, bias = false }] }"#,
+        ] {
+            let model = format!(
+                "input = [4]\nlayers = [{layers}, {{ type = \"dense\", features = 2, bias = false }}]"
+            );
+            let network = ModelDescription::from_toml(&model).unwrap().network().unwrap();
+            let message = check_network(&network).unwrap_err();
+            assert!(message.contains("without the clips"), "{message}");
         }
     }
 

@@ -46,6 +46,7 @@ pub static ENTRY: Entry = Entry {
             "optimizer={kind=\"adam\"}",
             "learning_rate=0.001",
         ],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

@@ -18,6 +18,7 @@ pub static ENTRY: Entry = Entry {
         breaks: "",
         parameters: &[Parameter { name: "radius", default: 0.1, meaning: "r; 0.1 by default" }],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

@@ -22,6 +22,7 @@ pub static ENTRY: Entry = Entry {
         breaks: "",
         parameters: &[],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: true,
     additive: true,

@@ -31,6 +31,7 @@ pub static ENTRY: Entry = Entry {
              its principal components are not charged; a schedule that follows a validation set needs a public one",
         parameters: &[],
         settings: &["noise_schedule={kind=\"time\",initial=1.0,rate=0.05}", "sampler=reshuffled"],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

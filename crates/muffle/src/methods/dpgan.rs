@@ -41,6 +41,7 @@ pub static ENTRY: Entry = Entry {
             },
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: true,
     additive: true,

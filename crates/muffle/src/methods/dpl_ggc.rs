@@ -24,6 +24,7 @@ pub static ENTRY: Entry = Entry {
              global one in such dimensions",
         parameters: &[],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

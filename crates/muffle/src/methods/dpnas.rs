@@ -25,6 +25,7 @@ pub static ENTRY: Entry = Entry {
             "optimizer={kind=\"sgd\",momentum=0.9}",
             "clip={kind=\"flat\",threshold=0.1}",
         ],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

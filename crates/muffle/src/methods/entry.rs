@@ -32,6 +32,9 @@ pub enum Claim {
     Step,
     /// An epoch of batches that every record is in once, under `zero_out`.
     ReshuffledEpoch,
+    /// Nothing: the paper has no price. What a step of `dp-sgd` with the same noise costs stands in for one where noise and length are
+    /// chosen, and there is nothing for an audit to refute.
+    Nothing,
 }
 
 /// A number of a method that a recipe may set.
@@ -72,12 +75,33 @@ pub struct About {
     pub parameters: &'static [Parameter],
     /// Settings of a recipe that belong to it, applied when it is asked for by `--method`.
     pub settings: &'static [&'static str],
+    /// More of them for the published form, whose algorithm says how steps are taken.
+    pub settings_as_published: &'static [&'static str],
 }
 
 impl About {
+    /// Refuses a form that there is not, and says why.
+    pub fn check_form(&self, mode: Mode) -> Result<(), String> {
+        if self.modes.contains(&mode) {
+            return Ok(());
+        }
+        let why = match self.verdict {
+            Verdict::Sound => "what was published is sound as it stands".to_string(),
+            Verdict::Conditional => {
+                format!(
+                    "its steps are those of the sound form, only what is claimed of them differs: {}",
+                    self.breaks
+                )
+            }
+            Verdict::Unsound => "only its sound form is built".to_string(),
+        };
+        Err(format!("method `{}` has no form `{}`: {why}", self.name, mode.name()))
+    }
+
     /// Settings that make a recipe one of this method in this form, its usual settings included.
     pub fn form(&self, mode: Mode) -> impl Iterator<Item = String> {
-        let own = self.settings.iter().map(ToString::to_string);
+        let published = self.settings_as_published.iter().filter(move |_| mode == Mode::AsPublished);
+        let own = self.settings.iter().chain(published).map(ToString::to_string);
         own.chain([format!("method={}", self.name), format!("mode={}", mode.name())])
     }
 }

@@ -29,6 +29,7 @@ pub static ENTRY: Entry = Entry {
             meaning: "where the published noise goes: 0 once on the sum, as the price has it; 1 on every record; 2 on the mean",
         }],
         settings: &["clip={kind=\"per-layer\",threshold=1.0}", "noise={allocation=\"equal-share\"}"],
+        settings_as_published: &[],
     },
     without_privacy: true,
     additive: true,

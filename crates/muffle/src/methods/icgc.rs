@@ -18,8 +18,8 @@ pub static ENTRY: Entry = Entry {
         verdict: Verdict::Unsound,
         modes: &[Mode::Sound, Mode::AsPublished],
         composes: "per-layer clip at one threshold, noisy counts, Gaussian noise",
-        steps: "sound: one threshold C for all k tensors, which follows the median tensor norm by noisy counts; noise σ√k·C. \
-            As published: each record's own median clips its tensors, plus 1/T², and scales its noise. The paper's second part, \
+        steps: "sound: one threshold C_t for all k tensors, which follows the median tensor norm by noisy counts; noise σ√k·C_t, and the \
+            release times C/(√k·C_t), so that a step does not shrink with the threshold. As published, by plain descent: each record's own median clips its tensors, plus 1/T², and scales its noise. The paper's second part, \
             adaptive weighted fusion, is in the network: two copies behind a fusion layer (models icgc-1-fused and \
             icgc-2-fused, docs/models.md), whose 2k tensors are clipped at one threshold",
         guarantee: "k tensors clipped at C have joint norm √k·C, and 2k of two networks √2 times that; with the counts one joint \
@@ -40,6 +40,7 @@ pub static ENTRY: Entry = Entry {
             },
         ],
         settings: &[],
+        settings_as_published: &["optimizer={kind=\"sgd\"}", "moving_average="],
     },
     without_privacy: false,
     additive: true,
@@ -65,6 +66,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     let batch_size = blueprint.batch_size as f64;
     Ok(Box::new(Icgc {
         threshold,
+        norm: blueprint.threshold()?,
         tensors,
         deviation: parameters.positive("count_noise")? * batch_size,
         batch_size,
@@ -74,6 +76,8 @@ fn build(blueprint: &Blueprint) -> BuildResult {
 /// The sound form.
 struct Icgc {
     threshold: AdaptiveThreshold,
+    /// C, which releases are brought to.
+    norm: f64,
     tensors: usize,
     deviation: f64,
     batch_size: f64,
@@ -101,7 +105,9 @@ impl Method for Icgc {
         let (unit, deviation) = (0.5 / tensors as f64, self.deviation);
         let count = Count { width: 1, unit, bound: BOUND, deviation, of: &share };
         let (bounded, unprotected) = step.gradients.bounded_and_counted(&rule, &count)?;
-        let gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        let mut gradient = step.mechanism.release(bounded, step.noise_multiplier, step.receipt);
+        // The threshold follows from releases, so that this is free (R9).
+        gradient.scale((step.clip_factor * self.norm / ((tensors as f64).sqrt() * threshold)) as f32);
         self.threshold.follow(gradient.counts()[0] / self.batch_size);
         Ok(Release { gradient, unprotected })
     }

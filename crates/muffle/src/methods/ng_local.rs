@@ -22,6 +22,7 @@ pub static ENTRY: Entry = Entry {
              all is not hidden, so samples whose size is private are refused",
         parameters: &[],
         settings: &["sampler=fixed-size", "adjacency=replace_one"],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: false,

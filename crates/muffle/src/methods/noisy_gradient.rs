@@ -3,7 +3,9 @@
 use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Release, Step, Verdict};
 use crate::clip::Flat;
 use crate::mechanism::{Deviations, Rule};
-use muffle_accounting::Event;
+use crate::sampler::SamplerChoice;
+use muffle_accounting::rdp::Rdp;
+use muffle_accounting::{Accountant, Event};
 use muffle_nn::Purpose;
 
 /// Its row of the table.
@@ -17,17 +19,18 @@ pub static ENTRY: Entry = Entry {
         modes: &[Mode::Sound, Mode::AsPublished],
         composes: "flat clip, Gaussian noise, a second clip of the noisy mean",
         steps: "sound: clip each gradient at C, add N(0, (σC)²) to the sum, divide, and scale the noisy mean back to C. As \
-            published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean",
+            published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean, of batches of one size",
         guarantee: "scaling a released mean is post-processing: each step is one Gaussian mechanism of multiplier σ",
         breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
              there is: no epsilon is finite, and the paper proves none",
         parameters: &[],
         settings: &[],
+        settings_as_published: &["sampler=fixed-size"],
     },
     without_privacy: false,
     additive: false,
     needs_classes: false,
-    claim: Claim::Step,
+    claim: Claim::Nothing,
     build,
 };
 
@@ -88,6 +91,11 @@ impl Method for Published {
         let silent = vec![0.0; sum.tensors()];
         let gradient = step.mechanism.publish(sum, &Deviations::Tensors(silent), step.receipt);
         Ok(Release { gradient, unprotected })
+    }
+
+    /// The paper names none. This one prices samples of either kind.
+    fn accountant(&self, _: SamplerChoice) -> &'static dyn Accountant {
+        &Rdp
     }
 
     fn purpose(&self) -> Purpose {

@@ -40,6 +40,7 @@ pub static ENTRY: Entry = Entry {
             Parameter { name: "per_layer", default: 0.0, meaning: "1 for a threshold for each tensor" },
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

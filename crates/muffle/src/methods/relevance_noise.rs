@@ -46,6 +46,7 @@ pub static ENTRY: Entry = Entry {
             },
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

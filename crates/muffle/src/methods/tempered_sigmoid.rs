@@ -1,6 +1,8 @@
 //! DP-SGD with bounded activations.
 
-use super::{About, Claim, Entry, Mode, Verdict, dp_sgd};
+use super::{About, Blueprint, BuildResult, Claim, Entry, Mode, Verdict, dp_sgd};
+use muffle_nn::layers::activation::Activation;
+use muffle_nn::network::Operation;
 
 pub static ENTRY: Entry = Entry {
     about: About {
@@ -11,15 +13,38 @@ pub static ENTRY: Entry = Entry {
         verdict: Verdict::Sound,
         modes: &[Mode::Sound],
         composes: "dp-sgd and a network with activations s/(1 + e^(−Tx)) − o; (2, 2, 1) is the hyperbolic tangent",
-        steps: "as dp-sgd; the idea is in the network (tempered-mnist, tempered-cifar)",
+        steps: "as dp-sgd; the idea is in the network (tempered-mnist, tempered-cifar), and one with other activations is refused",
         guarantee: "that of dp-sgd: only the architecture differs, and it is fixed in advance",
         breaks: "",
         parameters: &[],
         settings: &[],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,
     needs_classes: false,
     claim: Claim::Step,
-    build: dp_sgd::build,
+    build,
 };
+
+/// A network whose activations are all of another kind is not what the paper is about.
+fn build(blueprint: &Blueprint) -> BuildResult {
+    let activations = blueprint.network.nodes().iter().filter_map(|node| match &node.operation {
+        Operation::Activation(activation) => Some(activation),
+        _ => None,
+    });
+    let (mut any, mut tempered) = (None, false);
+    for activation in activations {
+        any = any.or(Some(activation.kind()));
+        let bounded = [Activation::Tanh, Activation::Sigmoid].contains(activation);
+        tempered |= bounded || matches!(activation, Activation::TemperedSigmoid { .. });
+    }
+    match any.filter(|_| !tempered) {
+        Some(kind) => Err(format!(
+            "method tempered-sigmoid is a network with activations s/(1 + e^(−Tx)) − o, and this one has {kind}: take the model \
+             tempered-mnist or tempered-cifar, or the layers `tempered-sigmoid`, `tanh` or `sigmoid` in place of it; method \
+             dp-sgd trains any network"
+        )),
+        None => dp_sgd::build(blueprint),
+    }
+}

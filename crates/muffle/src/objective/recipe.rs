@@ -4,7 +4,7 @@ use super::features::Features;
 use super::methods::{self, Entry};
 use crate::error::{Error, Result};
 use crate::mechanism::NoiseKind;
-use crate::methods::{Mode, Parameters, Verdict};
+use crate::methods::{Mode, Parameters};
 use crate::run::{Parts, RunRecipe};
 use crate::train::PrincipalComponents;
 use serde::{Deserialize, Serialize};
@@ -76,14 +76,7 @@ impl Recipe {
     pub(super) fn method(&self) -> Result<(&'static Entry, Parameters)> {
         let training = &self.training;
         let method = methods::find(&training.method).map_err(Error::Plan)?;
-        if !method.modes.contains(&training.mode) {
-            let why = match method.verdict {
-                Verdict::Sound => "what was published is sound as it stands",
-                _ => "only its sound form is built",
-            };
-            let mode = training.mode.name();
-            return Err(Error::Plan(format!("method `{}` has no form `{mode}`: {why}", method.name)));
-        }
+        method.check_form(training.mode).map_err(Error::Plan)?;
         let parameters = Parameters::new(method, &training.parameters).map_err(Error::Plan)?;
         Ok((method, parameters))
     }

@@ -19,7 +19,7 @@ pub(crate) fn for_each(parameters: &mut [f32], released: &Released, update: impl
 }
 
 /// Calls `update(parameter, gradient, memory)` for every parameter.
-pub(super) fn for_each_with(
+pub(crate) fn for_each_with(
     parameters: &mut [f32],
     released: &Released,
     memory: &mut [f32],

@@ -38,6 +38,7 @@ static ABOUT: About = About {
              Here that figure is internal, and the one that is proved holds whatever the votes",
     parameters: &[],
     settings: &[],
+    settings_as_published: &[],
 };
 
 impl PatePlan {

@@ -44,6 +44,17 @@ fn methods_refuse_what_they_have_no_bound_for() {
             "four times that",
         ),
         ("adadp", &["parameters.floor=1"], "outside (0, 1)"),
+        (
+            "adadp",
+            &["mode=as-published"],
+            "only what is claimed of them differs: the printed figures are for reshuffled",
+        ),
+        ("dp-psac", &["mode=as-published"], "sound as it stands"),
+        (
+            "tempered-sigmoid",
+            &["model={layers=[{type=\"dense\",features=4},{type=\"relu\"},{type=\"dense\",features=2}]}"],
+            "this one has relu",
+        ),
         ("relevance-noise", &["parameters.relevance_epsilon=0"], "outside [1e-6, 1e6]"),
         ("relevance-noise", &["parameters.stabiliser=-1"], "stabiliser of -1"),
         (

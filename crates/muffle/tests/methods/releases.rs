@@ -6,7 +6,7 @@ use muffle::State;
 use muffle::mechanism::widening;
 use muffle::methods::Mode;
 
-/// Both networks are in one release: at the same threshold twice the tensors have √2 times the noise.
+/// Both networks are in one release: with twice the tensors a record moves it by no more of its noise than before.
 #[test]
 fn two_fused_networks_are_clipped_together() {
     let fused = format!(
@@ -30,7 +30,9 @@ fn two_fused_networks_are_clipped_together() {
         let moved = distance(&release(&records), &release(&records.removed())) / deviation;
         assert!(moved <= (1.0 + 1e-4) / NOISE && moved > 1e-3, "moved {moved} deviations");
     }
-    assert!((deviations[1] / deviations[0] - 2f64.sqrt()).abs() < 1e-5, "{deviations:?}");
+    // Whatever the threshold and the number of tensors, a release is brought to C.
+    let expected = NOISE * THRESHOLD;
+    assert!(deviations.iter().all(|deviation| (deviation / expected - 1.0).abs() < 0.01), "{deviations:?}");
 }
 
 /// The noise stays on the released mean, whose length is then bounded; the direction is that of plain DP-SGD.
@@ -94,8 +96,8 @@ fn dp_adam_ilg_learns_from_its_releases() {
     }
 }
 
-/// First a norm, then a box: limits are 1.1 times the root of a tenth of the first release's squares, brought to norm C, and
-/// the noise is 0.7 · √m times as large.
+/// First a norm, then a box: limits are 1.1 times the root of a tenth of what the first release's squares have above the variance of
+/// their noise, brought to norm C, and the noise is 0.7 · √m times as large.
 #[test]
 fn adadp_turns_a_release_into_limits_for_the_next() {
     let mut trial = Trial::new("adadp", Mode::Sound);
@@ -108,7 +110,8 @@ fn adadp_turns_a_release_into_limits_for_the_next() {
     assert!(distance(&first, &expected) < 1e-4 * length(&expected));
 
     let (noise, _) = trial.advance(&mut *method, &mut mechanism, &NOBODY);
-    let roots: Vec<f64> = first.iter().map(|value| 1.1 * (0.1f64).sqrt() * f64::from(value.abs())).collect();
+    let above = |value: &f32| (f64::from(*value).powi(2) - (NOISE * THRESHOLD).powi(2)).max(0.0);
+    let roots: Vec<f64> = first.iter().map(|value| 1.1 * (0.1 * above(value)).sqrt()).collect();
     let norm = roots.iter().map(|root| root * root).sum::<f64>().sqrt();
     assert!(norm > THRESHOLD, "noise of {} coordinates is longer than the threshold", roots.len());
     let diagonal = (roots.len() as f64).sqrt();

@@ -26,12 +26,13 @@ fn settings(method: &str, mode: Mode) -> &'static [&'static str] {
     }
 }
 
-/// The layers of these tests, without biases where a method has no bound for them.
+/// The layers of these tests, without biases and with ReLU where a method asks for that.
 fn layers(method: &str) -> String {
     match method {
         "backprop-clip" => common::LAYERS
             .replace("type = \"conv2d\"", "type = \"conv2d\", bias = false")
-            .replace("type = \"dense\"", "type = \"dense\", bias = false"),
+            .replace("type = \"dense\"", "type = \"dense\", bias = false")
+            .replace("tanh", "relu"),
         // Their first layer is a convolution.
         "adlm" | "afrrs" => common::LAYERS.replacen('[', "[{ type = \"scale\" },", 1),
         _ => common::LAYERS.to_string(),

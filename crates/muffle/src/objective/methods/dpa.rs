@@ -72,6 +72,7 @@ pub static ENTRY: Entry = Entry {
             RIDGE,
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     learns: Learns::Code,
     planted: &["parameters.hidden=4"],

@@ -25,6 +25,7 @@ pub static ENTRY: Entry = Entry {
         breaks: "",
         parameters: &[QUADRATIC, INTERCEPT, CENTRE, RIDGE],
         settings: &[],
+        settings_as_published: &[],
     },
     learns: Learns::Nothing,
     planted: &[],

@@ -36,6 +36,7 @@ const ABOUT: About = About {
     breaks: "see the method of this name without -local: noise of a batch's share on each record, labels used exactly",
     parameters: &[RELEVANCE, LABELS, FLOOR, LOW, HIGH, QUADRATIC, INTERCEPT, RIDGE],
     settings: &["adjacency=replace_one"],
+    settings_as_published: &[],
 };
 
 /// Feature by feature.

@@ -76,6 +76,7 @@ pub static ENTRY: Entry = Entry {
             RIDGE,
         ],
         settings: &[],
+        settings_as_published: &[],
     },
     learns: Learns::Filters,
     // A threshold that every record reaches.

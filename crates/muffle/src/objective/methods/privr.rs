@@ -46,6 +46,7 @@ pub static ENTRY: Entry = Entry {
             RIDGE,
         ],
         settings: &["noise=laplace"],
+        settings_as_published: &[],
     },
     learns: Learns::Weak,
     // Nearly all of a record in one number: of Laplace noise, several that share its norm show less. A record whose feature nobody else

@@ -24,6 +24,7 @@ const ABOUT: About = About {
     breaks: "see the method of this name without -head",
     parameters: &[RELEVANCE, FLOOR, QUADRATIC, INTERCEPT, CENTRE, RIDGE],
     settings: &[],
+    settings_as_published: &[],
 };
 
 /// Feature by feature.

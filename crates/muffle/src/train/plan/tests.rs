@@ -65,6 +65,25 @@ fn schedules_and_principal_components_are_part_of_the_price() {
     assert!(price(&prepared) <= 2.0);
 }
 
+/// Ten epochs of twenty steps: in the middle half of the way from one to a tenth is gone, whatever counts as time.
+#[test]
+fn schedules_without_an_end_of_their_own_end_with_the_run() {
+    let line = "clip_schedule={kind=\"polynomial\",initial=1,end=0.1,power=1}";
+    for length in [
+        &["epochs=10", "epsilon=2"][..],
+        &["steps=200", "epsilon=2"],
+        &["steps=200", "epsilon=2", "schedule_unit=step"],
+    ] {
+        let plan = plan(&[&[line], length].concat()).unwrap();
+        for (step, expected) in [(0, 1.0), (100, 0.55), (200, 0.1)] {
+            let found = plan.clip_factor(step).unwrap();
+            assert!((found - expected).abs() < 1e-9, "{length:?} at {step}: {found}");
+        }
+    }
+    let message = plan(&[line, "epsilon=2", "noise_multiplier=1"]).err().unwrap().to_string();
+    assert!(message.contains("clip_schedule") && message.contains("give a period"), "{message}");
+}
+
 #[test]
 fn private_records_need_a_public_number() {
     let own = DataShape { visibility: Visibility::Private, ..DATA };

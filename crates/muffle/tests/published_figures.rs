@@ -99,6 +99,8 @@ fn the_epsilons_of_li_et_al_come_out_of_recipes() {
             let mut all = settings(&["mode=as-published", &format!("method={method}"), &decaying]);
             all.push(format!("noise_multiplier={noise}"));
             all.push(format!("epochs={epochs}"));
+            // The least limit whose floor of the noise is out of the way of all of them.
+            all.extend((method == "dp-adam-ilg").then(|| "parameters.epsilon_limit=0.815".to_string()));
             let claimed = plan(records, batch_size, &all).claimed.unwrap();
             assert!((claimed - printed).abs() <= 6e-4, "{data}, {method}: {claimed} for {printed}");
         }
@@ -109,4 +111,16 @@ fn the_epsilons_of_li_et_al_come_out_of_recipes() {
         let price = Reshuffling.epsilon(&cost, plan.adjacency, 1e-5).unwrap().epsilon;
         assert!((price - printed).abs() <= 6e-4, "{data}, adadp: {price} for {printed}");
     }
+}
+
+/// With a floor the noise of Li et al. falls no further: at ρ = 0.78125 and an ε_Lim of next to one, MNIST lasts 46 epochs in place of 38.
+#[test]
+fn a_floor_of_the_noise_makes_a_run_longer() {
+    let length = |more: &str| {
+        let own =
+            ["mode=as-published", "method=dp-adam-ilg", "noise_schedule={kind=\"time\",initial=1,rate=0.05}"];
+        let budget = ["noise_multiplier=10", "epsilon=6.7795", more];
+        plan(60_000, 600, &settings(&[&own[..], &budget].concat())).steps / 100
+    };
+    assert_eq!((length("parameters.epsilon_limit=0"), length("parameters.epsilon_limit=0.9999")), (38, 46));
 }

@@ -18,13 +18,24 @@ pub static ENTRY: Entry = Entry {
         composes: "per-layer clip at thresholds learned from releases, Gaussian noise, a noise schedule in epochs, Adam",
         steps: "sound: clip tensor j of each record at S_j, release with noise shared equally, and let S_j follow the norm of the \
             released tensor less that of its noise, between public limits. As published: take the mean of unclipped \
-            gradients; for tensor j with n values let s = α‖g‖/√n, move its values into ±s, add N(0, (σ√n·s)²)",
+            gradients; for tensor j with n values let s = α‖g‖/√n, move its values into ±s, add N(0, (σ√n·s)²), where σ is at least \
+            σ_* = √(2 ln(1.25/δ))/ε_Lim",
         guarantee: "thresholds come from released gradients only, and J tensors clipped at S_j with noise σ√J·S_j are one Gaussian \
                 mechanism of multiplier σ (R5)",
         breaks: "the norm of the batch's own gradient is no sensitivity: where it is zero no noise is added, and elsewhere the \
              noise shows it; no record is clipped; J tensors cost J times what is charged for one",
         parameters: &[
             Parameter { name: "alpha", default: 1.2, meaning: "α, as published; 1.2" },
+            Parameter {
+                name: "epsilon_limit",
+                default: 0.0,
+                meaning: "ε_Lim of equation 7, in (0, 1), by which noise has a floor; 0 for none (as published). The paper has no number",
+            },
+            Parameter {
+                name: "divided",
+                default: 0.0,
+                meaning: "1: noise is divided by the batch size, as the gradients are; 0: as printed (as published)",
+            },
             Parameter {
                 name: "kappa", default: 4.0, meaning: "κ: S_j is κ times the learned norm (sound)"
             },
@@ -58,7 +69,18 @@ pub static ENTRY: Entry = Entry {
 fn build(blueprint: &Blueprint) -> BuildResult {
     let (parameters, tensors) = (blueprint.parameters, blueprint.network.parameters().len());
     if blueprint.mode == Mode::AsPublished {
-        return Ok(Box::new(Published { alpha: parameters.positive("alpha")? }));
+        let limit = parameters.get("epsilon_limit");
+        let least_noise = match limit {
+            0.0 => 0.0,
+            limit if limit > 0.0 && limit < 1.0 => least_noise(blueprint.delta, limit),
+            _ => {
+                return Err(format!(
+                    "parameters.epsilon_limit = {limit} is outside (0, 1), and not 0 for no limit"
+                ));
+            }
+        };
+        let share = if parameters.get("divided") == 0.0 { 1.0 } else { 1.0 / blueprint.batch_size as f64 };
+        return Ok(Box::new(Published { alpha: parameters.positive("alpha")?, least_noise, share }));
     }
     let (kappa, ceiling) = (parameters.positive("kappa")?, blueprint.threshold()? / (tensors as f64).sqrt());
     Ok(Box::new(DpAdamIlg {
@@ -123,14 +145,26 @@ impl Method for DpAdamIlg {
     }
 }
 
+/// The noise below which the schedule does not fall.
+///
+/// # Source
+/// Li et al. 2024, equation 7.
+fn least_noise(delta: f64, epsilon_limit: f64) -> f64 {
+    (2.0 * (1.25 / delta).ln()).sqrt() / epsilon_limit
+}
+
 /// The form of the paper.
 struct Published {
     alpha: f64,
+    /// σ_*.
+    least_noise: f64,
+    /// How much of the printed noise there is.
+    share: f64,
 }
 
 impl Method for Published {
     fn event(&self, noise_multiplier: f64) -> Event {
-        Event::gaussian(noise_multiplier)
+        Event::gaussian(noise_multiplier.max(self.least_noise))
     }
 
     fn release<'a>(&mut self, step: Step<'a, '_>) -> muffle_nn::Result<Release<'a>> {
@@ -142,8 +176,8 @@ impl Method for Published {
         let bounds: Vec<f64> = sum.norms().into_iter().map(|norm| self.alpha * norm).collect();
         let limit = |(bound, len): (&f64, &usize)| (bound / (*len as f64).sqrt()) as f32;
         sum.clamp(&bounds.iter().zip(&lens).map(limit).collect::<Vec<f32>>());
-        let deviations: Vec<f32> =
-            bounds.iter().map(|bound| (step.noise_multiplier * bound) as f32).collect();
+        let noise = self.share * step.noise_multiplier.max(self.least_noise);
+        let deviations: Vec<f32> = bounds.iter().map(|bound| (noise * bound) as f32).collect();
         let gradient = step.mechanism.publish(sum, &Deviations::Tensors(deviations), step.receipt);
         Ok(Release { gradient, unprotected })
     }
@@ -159,6 +193,17 @@ mod tests {
         assert!((follow(1.0, 0.9, &[3.0, 4.0, 0.0, 0.0], 2.0) - 1.2).abs() < 1e-6);
         // Noise longer than the release leaves nothing.
         assert!((follow(1.0, 0.9, &[1.0, 1.0], 2.0) - 0.9).abs() < 1e-6);
+    }
+
+    /// √(2 ln 125,000) is 4.8448; the paper's runs need it to be out of their way, so that ε_Lim is 0.814 at least: 5.952.
+    #[test]
+    fn the_floor_of_the_noise_by_hand() {
+        assert!((least_noise(1e-5, 0.9) - 4.844_805 / 0.9).abs() < 1e-5);
+        let floor = least_noise(1e-5, 0.814);
+        assert!((floor - 5.9518).abs() < 1e-3, "{floor}");
+        let published = Published { alpha: 1.2, least_noise: floor, share: 1.0 };
+        assert_eq!(published.event(10.0), Event::gaussian(10.0));
+        assert_eq!(published.event(2.0), Event::gaussian(floor));
     }
 
     #[test]

@@ -199,6 +199,8 @@ pub struct Blueprint<'a> {
     pub batch_size: u64,
     /// Views of each record.
     pub views: usize,
+    /// δ of the guarantee.
+    pub delta: f64,
     /// Number of steps, if it is known by now.
     pub steps: Option<u64>,
     /// The noise multiplier, if it is known by now.

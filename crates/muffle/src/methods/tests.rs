@@ -27,6 +27,7 @@ fn build(entry: &Entry, mode: Mode, sampler: SamplerChoice) -> (BuildResult, Par
         adjacency: sampler.usual_adjacency(),
         batch_size: 100,
         views: 1,
+        delta: 1e-5,
         steps: Some(10),
         noise_multiplier: Some(1.0),
         scheduled_noise: false,

@@ -63,6 +63,7 @@ impl<'a> Pricing<'a> {
             adjacency: self.adjacency,
             batch_size: training.batch_size,
             views: training.augmentation.views,
+            delta: self.recipe.run.delta,
             steps: training.steps,
             noise_multiplier: training.noise_multiplier,
             scheduled_noise: training.noise_schedule.is_some(),

@@ -120,9 +120,10 @@ impl Arguments {
                     eprintln!("{name} as published, not proved: {}", about.breaks);
                 }
                 for &epsilon in &self.epsilon {
-                    // The noise follows from epsilon, whatever the recipe had.
-                    let own = [format!("mode={}", mode.name()), "noise_multiplier=".to_string()];
-                    let settings: Vec<String> = own.into_iter().chain(self.changes(epsilon)).collect();
+                    // The noise follows from epsilon, whatever the recipe had; where it has no length, the length does.
+                    let noise = (!self.has_no_length()?).then(|| "noise_multiplier=".to_string());
+                    let own = [format!("mode={}", mode.name())].into_iter().chain(noise);
+                    let settings: Vec<String> = own.chain(self.changes(epsilon)).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
                         levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],
@@ -136,6 +137,13 @@ impl Arguments {
             }
         }
         Ok(variants)
+    }
+
+    /// Whether the recipe leaves the length to epsilon and noise.
+    fn has_no_length(&self) -> Outcome<bool> {
+        let training = recipes::find(&self.recipe, &self.settings)?.training;
+        let has = |key: &str| training.contains_key(key);
+        Ok(has("noise_multiplier") && !has("epochs") && !has("steps"))
     }
 
     fn check_baseline(&self, experiment: &Experiment) -> Outcome<()> {

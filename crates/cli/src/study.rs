@@ -94,7 +94,7 @@ const OPTIMIZERS: [Level; 2] = [
 ];
 
 const ORDERS: [Level; 4] = [
-    ("AC", &["method=noisy-gradient", "mode=as-published", "sampler=fixed-size"]),
+    ("AC", &["method=noisy-gradient", "mode=as-published"]),
     ("CA", &["method=dp-sgd", "mode=sound"]),
     ("quantile", &["method=quantile-clip", "mode=as-published"]),
     ("quantile-per-layer", &["method=quantile-clip", "mode=as-published", "parameters.per_layer=1.0"]),

@@ -2,7 +2,7 @@
 
 use crate::data::{Dataset, Search};
 use crate::error::Result;
-use crate::methods::About;
+use crate::methods::{About, Mode};
 use crate::run::{Job, Kind, Parts, RunRecipe};
 use crate::{adversarial, objective, pate, recipes, train};
 use muffle_nn::model_file::nearest::nearest;
@@ -32,8 +32,10 @@ pub fn find(word: &str, method: Option<&str>, settings: &[String]) -> Result<Par
     let Some(method) = method else { return recipes::find(word, settings) };
     let recipe = recipes::find(word, &[])?;
     let (kind, about) = find_method(method).map_err(|reason| recipe.refuse(reason))?;
-    let own = about.settings.iter().map(ToString::to_string);
-    let all: Vec<String> = own.chain([format!("method={method}")]).chain(settings.iter().cloned()).collect();
+    let asked = recipes::find(word, settings)?.training.get("mode").cloned();
+    let published = asked.as_ref().and_then(toml::Value::as_str) == Some(Mode::AsPublished.name());
+    let own = about.form(if published { Mode::AsPublished } else { Mode::Sound });
+    let all: Vec<String> = own.chain(settings.iter().cloned()).collect();
     if recipe.run.kind == kind.name {
         return recipes::find(word, &all);
     }

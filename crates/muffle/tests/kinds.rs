@@ -23,6 +23,9 @@ fn a_method_brings_its_settings_and_the_users_come_after_them() {
         let found = kinds::find("mnist", Some(about.name), &settings).unwrap();
         assert_eq!(found, recipes::find("mnist", &by_hand).unwrap(), "{}", about.name);
     }
+    // The published form of icgc is plain descent, whatever the recipe has.
+    let published = kinds::find("mnist", Some("icgc"), &["mode=as-published".to_string()]).unwrap();
+    assert_eq!(published.training["optimizer"].to_string(), "{ kind = \"sgd\" }");
     let unknown = kinds::find("mnist", Some("dp-sdg"), &[]).unwrap_err().to_string();
     assert!(unknown.contains("did you mean `dp-sgd`?"), "{unknown}");
 }

@@ -7,6 +7,7 @@ use crate::sampler::SamplerChoice;
 use muffle_accounting::rdp::Rdp;
 use muffle_accounting::{Accountant, Event};
 use muffle_nn::Purpose;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Its row of the table.
 pub static ENTRY: Entry = Entry {
@@ -19,13 +20,13 @@ pub static ENTRY: Entry = Entry {
         modes: &[Mode::Sound, Mode::AsPublished],
         composes: "flat clip, Gaussian noise, a second clip of the noisy mean",
         steps: "sound: clip each gradient at C, add N(0, (σC)²) to the sum, divide, and scale the noisy mean back to C. As \
-            published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean, of batches of one size",
+            published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean over the records at hand",
         guarantee: "scaling a released mean is post-processing: each step is one Gaussian mechanism of multiplier σ",
         breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
              there is: no epsilon is finite, and the paper proves none",
         parameters: &[],
         settings: &[],
-        settings_as_published: &["sampler=fixed-size"],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: false,
@@ -81,15 +82,19 @@ impl Method for Published {
         let threshold = step.clip_factor * self.threshold;
         let deviation = (step.noise_multiplier * threshold) as f32;
         let noise = step.mechanism.published_noise(&step.receipt);
+        let records = AtomicU64::new(0);
         let perturb = |example: usize, gradient: &mut [f32], sum: &mut [f32]| {
             noise.add(example as u64 * gradient.len() as u64, deviation, gradient);
             let norm = gradient.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
             let factor = if norm > threshold { (threshold / norm) as f32 } else { 1.0 };
             sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += factor * *value);
+            records.fetch_add(1, Ordering::Relaxed);
         };
         let (sum, unprotected) = step.gradients.visited(&perturb)?;
         let silent = vec![0.0; sum.tensors()];
-        let gradient = step.mechanism.publish(sum, &Deviations::Tensors(silent), step.receipt);
+        let mut gradient = step.mechanism.publish(sum, &Deviations::Tensors(silent), step.receipt);
+        // A mean, where sound forms divide by what is public.
+        gradient.scale((step.mechanism.divisor() / records.into_inner().max(1) as f64) as f32);
         Ok(Release { gradient, unprotected })
     }
 

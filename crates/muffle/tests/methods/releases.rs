@@ -126,6 +126,20 @@ fn adadp_turns_a_release_into_limits_for_the_next() {
     }
 }
 
+/// As published every noisy gradient is cut to length C, and what is released is the mean over the records at hand: of one record it has
+/// length C, of eight, whose noise has eight directions, less.
+#[test]
+fn noisy_gradient_as_published_is_a_mean_of_cut_gradients() {
+    let mut trial = Trial::new("noisy-gradient", Mode::AsPublished);
+    let [one, eight] = [1, 8].map(|count| {
+        let records = trial.setting.records(count, 1.0);
+        length(&trial.release(&records, 2).0)
+    });
+    assert!((one / THRESHOLD - 1.0).abs() < 1e-5, "{one}");
+    assert!(eight < 0.8 * THRESHOLD && eight > 0.2 * THRESHOLD, "{eight}");
+    assert!(trial.release(&NOBODY, 2).0.iter().all(|value| *value == 0.0));
+}
+
 /// One record alone: its gradient at length C, noise, and the result at length C again.
 #[test]
 fn ng_local_noises_every_record_between_two_clips() {

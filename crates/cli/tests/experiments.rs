@@ -137,6 +137,22 @@ fn recipes_of_different_kinds_stand_beside_each_other() {
     assert!(plot.contains(">recipe small") && plot.contains(">recipe committee"), "{plot}");
 }
 
+/// A recipe with noise and without a length gets its length from epsilon, as a run of it does.
+#[test]
+fn a_recipe_whose_length_follows_from_the_budget_is_compared_at_its_own_noise() {
+    let project = Project::new();
+    let arguments =
+        ["compare", "--methods", "dp-sgd", "--recipe", "small.toml", "--epsilon", "2", "--seeds", "1"];
+    let length = ["--set", "steps=", "--set", "noise_multiplier=3", "--json", "--output", "length"];
+    result(&project, &[&arguments[..], &length].concat());
+    let table = read(&project, "length/results.csv");
+    let header: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+    let field = |name: &str| row[header.iter().position(|own| *own == name).unwrap()];
+    assert_eq!(field("noise_multiplier").parse(), Ok(3.0));
+    assert!(field("steps").parse::<u64>().unwrap() > 1, "{table}");
+}
+
 #[test]
 fn forms_as_published_stand_beside_sound_ones_with_their_claim() {
     let project = Project::new();

@@ -19,9 +19,10 @@ pub static ENTRY: Entry = Entry {
         modes: &[Mode::Sound, Mode::AsPublished],
         composes: "per-layer clip at one threshold, noisy counts, Gaussian noise",
         steps: "sound: one threshold C_t for all k tensors, which follows the median tensor norm by noisy counts; noise σ√k·C_t, and the \
-            release times C/(√k·C_t), so that a step does not shrink with the threshold. As published, by plain descent: each record's own median clips its tensors, plus 1/T², and scales its noise. The paper's second part, \
-            adaptive weighted fusion, is in the network: two copies behind a fusion layer (models icgc-1-fused and \
-            icgc-2-fused, docs/models.md), whose 2k tensors are clipped at one threshold",
+            release times C/(√k·C_t), so that a step does not shrink with the threshold. As published, by plain descent: each \
+            record's own median clips its tensors, plus 1/T², and scales its noise. The paper's second part, adaptive weighted \
+            fusion, is in the network: two copies behind a fusion layer (models icgc-1-fused and icgc-2-fused, docs/models.md), \
+            whose 2k tensors are clipped at one threshold",
         guarantee: "k tensors clipped at C have joint norm √k·C, and 2k of two networks √2 times that; with the counts one joint \
                 Gaussian mechanism of multiplier σ",
         breaks: "the threshold of a record grows with its gradient, so nothing bounds it; the noise scale shows the largest \

@@ -43,6 +43,14 @@ fn every_published_form_is_exposed() {
     }
 }
 
+/// Noise that follows private relevance is not that of DP-SGD: both are audited as they run, with the same seed.
+#[test]
+fn what_a_method_learns_before_its_steps_is_part_of_its_audit() {
+    let [plain, relevant] =
+        ["dp-sgd", "relevance-noise"].map(|method| step(method, Mode::Sound, 200, 300).measured);
+    assert!(plain != relevant && relevant > 1.0, "{plain}, {relevant}");
+}
+
 /// Both readings of DPGAN's noise, and the price of one group for all of GANobfuscator's. Its other readings have noise to spare.
 #[test]
 fn the_published_critics_are_exposed() {

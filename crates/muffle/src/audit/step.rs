@@ -4,18 +4,21 @@ use super::attack::{Attack, Objective, attack};
 use super::committee;
 use super::game::Game;
 use super::neighbours::{labels, neighbours};
-use super::planted::Planted;
+use super::planted::{Planted, Record};
 use super::release;
 use super::report::{Argument, Report, Verdict};
 use super::steps_game::StepsGame;
-use super::subject::Subject;
+use super::subject::{MakeMethod, Subject};
+use crate::State;
 use crate::data::Visibility;
 use crate::error::{Error, Result};
-use crate::methods::{self, Claim, Mode};
+use crate::ledger::{Access, Ledger};
+use crate::methods::{self, Claim, Mode, Preparation};
+use crate::noise::Key;
 use crate::objective;
 use crate::pate;
 use crate::run::RunRecipe;
-use crate::train::{DataShape, GradientRecipe, ModelChoice, Plan, Recipe, TargetShape};
+use crate::train::{DataShape, GradientRecipe, METHOD, ModelChoice, Plan, Recipe, TargetShape};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::reshuffling::Reshuffling;
 use muffle_accounting::{Accountant, Adjacency, Assignment, Event};
@@ -81,6 +84,8 @@ pub struct Case {
     pub proved: Option<f64>,
     /// Whether it is Gaussian by design: what is proved is, and a published form may be.
     pub gaussian: bool,
+    /// What a sound form has learned before the step.
+    learned: Option<State>,
 }
 
 impl Case {
@@ -132,15 +137,25 @@ impl Case {
         };
         let gaussian = proved.is_some() || plan.build_method()?.is_gaussian();
         let claimed = plan.claimed.filter(|_| entry.claim != Claim::Nothing);
-        Ok(Case { adjacency: plan.adjacency, claimed, proved, gaussian, plan })
+        let learned = match settings.mode {
+            Mode::Sound => learned(&plan, planted)?,
+            Mode::AsPublished => None,
+        };
+        Ok(Case { adjacency: plan.adjacency, claimed, proved, gaussian, plan, learned })
     }
 
     /// The step at the planted parameters.
     fn subject(&self, planted: &Planted) -> Subject<'_> {
-        Subject {
-            adjacency: self.adjacency,
-            ..Subject::of(&self.plan, planted.parameters(&self.plan.network))
-        }
+        let subject = Subject::of(&self.plan, planted.parameters(&self.plan.network));
+        let method: MakeMethod = match &self.learned {
+            Some(state) => Box::new(move || {
+                let mut method = self.plan.build_method()?;
+                method.restore(state)?;
+                Ok(method)
+            }),
+            None => subject.method,
+        };
+        Subject { adjacency: self.adjacency, method, ..subject }
     }
 
     /// What Yu et al. print for an epoch of batches, where a record is exchanged for another: their price of random
@@ -151,8 +166,28 @@ impl Case {
         let claimed = Reshuffling.epsilon(&epoch, Adjacency::ZeroOut, delta)?.epsilon;
         let adjacency = Adjacency::ReplaceOne;
         let proved = Pld.epsilon(&epoch, adjacency, delta)?.epsilon;
-        Ok(Case { plan, adjacency, claimed: Some(claimed), proved: Some(proved), gaussian: true })
+        let (claimed, proved) = (Some(claimed), Some(proved));
+        Ok(Case { plan, adjacency, claimed, proved, gaussian: true, learned: None })
     }
+}
+
+/// Records of either kind that a method learns from before the step.
+const LEARNED_FROM: usize = 32;
+
+/// What a method learns before its first step from records that are no secret: it is then audited as it runs, and not as what it is
+/// without that. Nothing if it does not learn.
+fn learned(plan: &Plan, planted: &Planted) -> Result<Option<State>> {
+    let mut method = plan.build_method()?;
+    let Some(event) = method.preparation() else { return Ok(None) };
+    let either = [Record::with_gradient(1.0), Record { inputs: [0.0, 1.0], class: 1 }];
+    method.prepare(Preparation {
+        parameters: &mut planted.parameters(&plan.network),
+        examples: &planted.batch(&either.repeat(LEARNED_FROM)),
+        mechanism: &plan.mechanism(&Key::from_seed(0)),
+        receipt: Ledger::in_memory().pay_one(Access::all(METHOD, 0, event))?,
+        noise_multiplier: plan.noise_multiplier,
+    })?;
+    Ok(Some(method.state()))
 }
 
 /// The largest claim that a thousand plays can refute without assumptions.

@@ -3,12 +3,13 @@
 mod floating_point;
 mod looked_at;
 mod numbers;
+mod schedules;
 mod trained_on;
 
 use super::network::{check_shapes, check_texts, describe};
 use super::origin::{Origin, Started};
 use super::pricing::{CLASS_SHARES, METHOD, Pricing};
-use super::recipe::{GradientRecipe, Recipe};
+use super::recipe::Recipe;
 use super::settle::settle;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
@@ -18,7 +19,6 @@ use crate::noise::Key;
 use crate::principal_components;
 use crate::run::Terms;
 use crate::sampler::{Sampler, SamplerChoice};
-use crate::schedule::TimeUnit;
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::shape::Shape;
 use muffle_nn::{Loss, ModelDescription, Network};
@@ -188,7 +188,7 @@ impl Plan {
         }
         let trained_on = looked_at::check_held_out(&recipe, adjacency)? * records as f64;
         let sample_rate = training.sampler.sample_rate(training.batch_size as f64 / trained_on);
-        end_schedules(&mut recipe.training, sample_rate)?;
+        schedules::end(&mut recipe.training, sample_rate)?;
         let pricing = Pricing { recipe: &recipe, network: &network, method, adjacency, sample_rate };
         clip_factor(pricing, 0)?;
         looked_at::check_closing(pricing)?;
@@ -442,27 +442,6 @@ fn check_classes(recipe: &Recipe, method: &Entry, targets: TargetShape) -> Resul
         }
         None => looked_at::check_numbers_of_classes(training, targets),
     }
-}
-
-/// Schedules that do not say when they end do so with the run.
-fn end_schedules(training: &mut GradientRecipe, sample_rate: f64) -> Result<()> {
-    let epochs = training.epochs.or_else(|| Some(training.steps? as f64 * sample_rate));
-    let length = match training.schedule_unit {
-        TimeUnit::Epoch => epochs,
-        TimeUnit::Step => epochs.map(|epochs| epochs / sample_rate),
-    };
-    // A product that should be whole may be above it by one rounding.
-    let length = length.map(|length| (length - 1e-9).ceil().max(1.0) as u64);
-    let GradientRecipe { clip_schedule, noise_schedule, learning_rate, .. } = training;
-    let ended = [
-        ("clip_schedule", clip_schedule.as_mut().map(|schedule| schedule.end_with(length))),
-        ("noise_schedule", noise_schedule.as_mut().map(|schedule| schedule.end_with(length))),
-        ("learning_rate", Some(learning_rate.end_with(length))),
-    ];
-    for (key, ended) in ended {
-        ended.unwrap_or(Ok(())).map_err(|reason| Error::Plan(format!("{key}: {reason}")))?;
-    }
-    Ok(())
 }
 
 /// The factor on all thresholds at a step.

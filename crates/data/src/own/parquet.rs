@@ -140,13 +140,13 @@ fn plausible(file: &str, metadata: &ParquetMetaData, length: u64) -> Result<()> 
 fn plausible_pages(file: &str, metadata: &ParquetMetaData, source: &impl ChunkReader) -> Result<()> {
     for (group, part) in metadata.row_groups().iter().enumerate() {
         for column in part.columns() {
+            let position = || format!("row group {group}, column `{}`", column.column_path());
             let (start, length) = column.byte_range();
             let stream = source
                 .get_read(start)
                 .map_err(|error| DataError::malformed(file, format!("byte {start}"), error))?;
             let all = pages(stream.take(length)).map_err(|error| {
-                let position = format!("row group {group}, column `{}`", column.column_path());
-                DataError::malformed(file, position, format!("the header of a page: {error}"))
+                DataError::malformed(file, position(), format!("the header of a page: {error}"))
             })?;
             let ratio = ratio(column);
             let within = |page: &Page| {
@@ -156,13 +156,12 @@ fn plausible_pages(file: &str, metadata: &ParquetMetaData, source: &impl ChunkRe
                 page.uncompressed <= most && page.dictionary <= page.uncompressed
             };
             if let Some(page) = all.iter().find(|page| !within(page)) {
-                let position = format!("row group {group}, column `{}`", column.column_path());
                 let Page { uncompressed, compressed, dictionary } = page;
                 let reason = format!(
                     "a page of {compressed} bytes that promises {uncompressed} uncompressed ones, and {dictionary} values of a \
                      dictionary"
                 );
-                return Err(DataError::malformed(file, position, reason));
+                return Err(DataError::malformed(file, position(), reason));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! # Source
 //! Apache Parquet, "File Format" (`FileMetaData` in parquet.thrift).
 
+use super::parquet_pages::STATISTICS;
 use super::thrift::Shape::{self, Byte, Double, List, Noted, Number, Other, Structure, Text, Truth};
 use super::thrift::Walk;
 use ::parquet::file::reader::ChunkReader;
@@ -47,7 +48,6 @@ static SCHEMA_ELEMENT: Shape = Structure(&[
     Structure(&LOGICAL_TYPE),
 ]);
 
-static STATISTICS: [Shape; 9] = [Text, Text, Number, Number, Text, Text, Truth, Truth, Number];
 static SIZES: [Shape; 3] = [Number, List(&Number), List(&Number)];
 static PLACES: [Shape; 2] =
     [Structure(&[Double, Double, Double, Double, Double, Double, Double, Double]), List(&Number)];

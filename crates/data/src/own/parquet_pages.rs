@@ -18,7 +18,8 @@ pub struct Page {
     pub dictionary: i64,
 }
 
-static STATISTICS: [Shape; 9] = [Text, Text, Number, Number, Text, Text, Truth, Truth, Number];
+/// Of a page, or of a column.
+pub static STATISTICS: [Shape; 9] = [Text, Text, Number, Number, Text, Text, Truth, Truth, Number];
 
 static HEADER: [Shape; 8] = [
     Number,

@@ -8,7 +8,7 @@
 
 use std::io::{Error, Read, Result, copy, sink};
 
-/// How deep structures and lists may lie inside each other; footers need twelve levels.
+/// How deep structures and lists may lie inside each other; footers need less.
 const DEEPEST: usize = 16;
 
 /// What a field should be.

@@ -58,17 +58,16 @@ impl RecipeArguments {
 
     /// The plan and its data, with some more settings, of a recipe that trains by gradients.
     pub fn prepare(&self, more: Vec<String>) -> Result<(Plan, Dataset), Box<dyn Error>> {
-        let kind = recipes::find(&self.recipe, &self.settings)?.run.kind;
-        if kind != USUAL_KIND {
+        let parts = recipes::find(&self.recipe, &[self.settings.clone(), more].concat())?;
+        if parts.run.kind != USUAL_KIND {
             return Err(format!(
-                "recipe `{}` is of kind \"{kind}\", and this audit is about steps on gradients: `muffle audit run {} --runs 200` \
+                "recipe `{}` is of kind \"{}\", and this audit is about steps on gradients: `muffle audit run {} --runs 200` \
                  audits whole trainings of every kind, `muffle audit step --method NAME` one release",
-                self.recipe, self.recipe
+                self.recipe, parts.run.kind, self.recipe
             )
             .into());
         }
-        let settings = [self.settings.clone(), more].concat();
-        let recipe = Recipe::of(&recipes::find(&self.recipe, &settings)?)?;
+        let recipe = Recipe::of(&parts)?;
         let dataset = recipe.run.dataset(&search_for(&self.recipe, &self.search()))?;
         Ok((Plan::new(recipe, &DataShape::of(&dataset))?, dataset))
     }

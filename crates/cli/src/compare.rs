@@ -107,6 +107,8 @@ impl Arguments {
 
     fn variants(&self) -> Outcome<Vec<Variant>> {
         let mut variants: Vec<Variant> = Vec::new();
+        // The noise follows from epsilon, whatever the recipe had; where it has no length, the length does.
+        let noise = (!self.has_no_length()?).then(|| "noise_multiplier=".to_string());
         for name in &self.methods {
             let (_, about) = kinds::find_method(name)?;
             for mode in [Mode::Sound, Mode::AsPublished] {
@@ -120,9 +122,7 @@ impl Arguments {
                     eprintln!("{name} as published, not proved: {}", about.breaks);
                 }
                 for &epsilon in &self.epsilon {
-                    // The noise follows from epsilon, whatever the recipe had; where it has no length, the length does.
-                    let noise = (!self.has_no_length()?).then(|| "noise_multiplier=".to_string());
-                    let own = [format!("mode={}", mode.name())].into_iter().chain(noise);
+                    let own = [format!("mode={}", mode.name())].into_iter().chain(noise.clone());
                     let settings: Vec<String> = own.chain(self.changes(epsilon)).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {

@@ -43,7 +43,7 @@ fn exp_parts(x: f32) -> (f32, f32) {
 /// Logistic function `1 / (1 + e^-x)`; zero below -60, where it is less than 1e-26.
 ///
 /// A slope of so little is worth nothing, and its products with weights fall below the smallest normal number, with which
-/// processors take ten times as long: a network whose neurons are saturated would be that much slower.
+/// processors are far slower: steps of a network whose neurons are saturated would be too.
 #[inline(always)]
 pub fn sigmoid(x: f32) -> f32 {
     let value = 1.0 / (1.0 + exp(-x));

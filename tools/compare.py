@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures muffle beside PyTorch and Opacus in one run and prints the ratios as a Markdown table.
 
-  compare.py [--muffle target/release/muffle] [--rounds 3] [--seconds 5] [--workloads w1 w2 w3 w4 w5 w6 w7] [--threads 2]
+  compare.py [--muffle target/release/muffle] [--rounds 3] [--seconds 5] [--workloads w1 w2 w3 w4 w5 w6 w7 w8] [--threads 2]
 
 Run it with a Python that has torch and opacus. Modes take turns within a round, so that a slow minute of a shared
 machine hits all of them; every figure is the median of its rounds. Opacus modes run in the first round only.
@@ -9,7 +9,7 @@ machine hits all of them; every figure is the median of its rounds. Opacus modes
 import argparse, json, os, statistics, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-IMAGES = ["w1", "w2", "w4"]
+IMAGES = ["w1", "w2", "w4", "w8"]
 TEXTS = ["w5", "w6", "w7"]
 OPACUS = ["opacus_hooks", "opacus_ghost", "opacus_functorch", "opacus_ew"]
 
@@ -27,7 +27,7 @@ def main():
     a.add_argument("--rounds", type=int, default=3)
     a.add_argument("--seconds", type=float, default=5)
     a.add_argument("--threads", type=int, default=2)
-    a.add_argument("--workloads", nargs="+", default=["w1", "w2", "w3", "w4", "w5", "w6", "w7"])
+    a.add_argument("--workloads", nargs="+", default=["w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8"])
     a.add_argument("--no-opacus", action="store_true")
     a = a.parse_args()
     rates, memory = {}, {}

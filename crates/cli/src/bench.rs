@@ -21,6 +21,7 @@ use std::process::Command;
   w5  text-transformer, batch 64   two transformer blocks of 128 features over 64 tokens
   w6  text-gru, batch 64           GRU of 128 units over 64 tokens of 128 features
   w7  text-cnn, batch 64           filters over 3, 4 and 5 of 64 tokens of 128 features
+  w8  critic of digits, batch 512  two 5x5 convolutions and a dense layer, on digits and as many that a generator makes
 
 Examples:
   muffle bench                          all workloads, private and plain, as a table
@@ -28,7 +29,7 @@ Examples:
   muffle bench --workload w2 --batch 4096 --threads 1
   muffle bench --workload w1 --methods auto-s,quantile-clip")]
 pub struct Arguments {
-    /// Workload to measure: w1 to w7; all of them, each in a process of its own, if absent
+    /// Workload to measure: w1 to w8; all of them, each in a process of its own, if absent
     #[arg(long)]
     workload: Option<String>,
     /// Measure the plain step; without a workload, only the plain steps

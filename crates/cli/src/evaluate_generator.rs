@@ -24,7 +24,7 @@ pub fn run(arguments: &ModelArguments, json: bool) -> CommandResult {
     let search = Search::new(arguments.data_dir.as_deref()).near(&generator.path);
     let mut described = parts.run.clone();
     described.data = arguments.data.clone().unwrap_or(described.data);
-    let dataset = described.dataset(&search)?;
+    let dataset = recipe.divided(&described.dataset(&search)?)?;
     let question = Question {
         dataset: &dataset,
         classifier: recipe.classifier.as_ref(),

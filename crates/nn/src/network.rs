@@ -214,6 +214,15 @@ impl Network {
         if self.nodes.iter().any(together) { SMALL_GROUP } else { GROUP }
     }
 
+    /// Multiply-adds of one example in use.
+    pub fn multiply_adds(&self) -> u64 {
+        let count = |node: &Node| match &node.operation {
+            Operation::Layer(layer) => layer.multiply_adds(),
+            _ => 0,
+        };
+        self.nodes.iter().map(count).sum()
+    }
+
     /// Multiply-adds of one example in training: forward, input gradients (not for the first layers) and weight
     /// gradients.
     pub fn training_multiply_adds(&self) -> u64 {

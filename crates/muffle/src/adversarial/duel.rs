@@ -5,7 +5,7 @@ use super::penalty::Judge;
 use super::plan::AdversarialPlan;
 use super::rows::Rows;
 use crate::State;
-use crate::clip::Clip;
+use crate::clip::{Clip, PerLayer};
 use crate::data::View;
 use crate::error::{Error, Result};
 use crate::learner::Pupil;
@@ -17,7 +17,10 @@ use crate::optimizer::Optimizer;
 use crate::state::{part, put, restore};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Engine, Examples, Options, Purpose};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+/// Tells random numbers about public records from those about others.
+const PUBLIC: u64 = 0x7075_626c_6963;
 
 /// The last released gradient in a saved state.
 const RELEASED: &str = "released";
@@ -68,7 +71,7 @@ impl Duel {
         let parameters = own_start(&plan, seed(0));
         Ok(Duel {
             engine: engine(method.purpose(), false)?,
-            of_made: engine(Purpose::PerExample, false)?,
+            of_made: engine(if own.objective.fixed() { Purpose::Plain } else { Purpose::PerExample }, false)?,
             judge: engine(Purpose::Plain, true)?,
             mechanism: critic.mechanism(key),
             optimizer: critic.recipe.training.optimizer.optimizer(parameters.len()),
@@ -169,10 +172,16 @@ impl Duel {
         let (objective, training) = (plan.recipe.generator.objective, &plan.critic.recipe.training);
         let mut random = SplitMix::new(seed);
         let clip_factor = plan.critic.clip_factor(step)?;
+        if self.method.follows_public() {
+            self.look_at_public(view, seed)?;
+        }
         let made = match plan.paired() || objective.fixed() {
             true => None,
             false => {
-                let rule = training.clip.rule(&plan.critic.network, clip_factor).map_err(Error::Plan)?;
+                let rule: Box<dyn Clip> = match self.method.thresholds() {
+                    Some(own) => Box::new(PerLayer::new(own.iter().map(|own| clip_factor * own).collect())),
+                    None => training.clip.rule(&plan.critic.network, clip_factor).map_err(Error::Plan)?,
+                };
                 Some(self.sum_over_made(shares, plan.run().private.then_some(&*rule), &mut random)?)
             }
         };
@@ -203,6 +212,29 @@ impl Duel {
             self.parameters.iter_mut().for_each(|value| *value = value.clamp(-limit, limit));
         }
         Ok(unprotected.0.excluded.len())
+    }
+
+    /// Tells the method how long the gradients of public records are, tensor by tensor: a batch of them, drawn anew.
+    ///
+    /// # Source
+    /// Xu et al. 2019, as Shen and Zhong 2021 print it in Algorithm 4.
+    fn look_at_public(&mut self, view: &View, seed: u64) -> Result<()> {
+        let public = view.dataset().public().expect("the plan has asked for public records");
+        let mut random = SplitMix::new(seed ^ PUBLIC);
+        let count = (self.plan.critic.recipe.training.batch_size as usize).min(public.len());
+        let drawn = |_| (random.bits() % public.len() as u64) as usize;
+        let drawn = public.select((0..count).map(drawn).collect::<Vec<_>>());
+        let rows = self.records(&drawn, seed ^ PUBLIC)?;
+        let sums = Mutex::new(vec![0.0; self.plan.critic.network.parameters().len()]);
+        let look = |squares: &[f64], factors: &mut [f32]| {
+            let mut sums = sums.lock().expect("no call panics");
+            sums.iter_mut().zip(squares).for_each(|(sum, square)| *sum += square.sqrt() / count as f64);
+            factors.fill(0.0);
+        };
+        let loss = self.plan.recipe.generator.objective.loss();
+        self.of_made.weighted_sum(&self.parameters, &rows, loss, seed, &look)?;
+        self.method.follow_public(&sums.into_inner().expect("no call panics"));
+        Ok(())
     }
 
     /// The gradients on generated records, each clipped like a record, so that both sides weigh alike. Their sum owes nothing to
@@ -237,8 +269,8 @@ impl Duel {
         let mut random = SplitMix::new(seed);
         let objective = self.plan.recipe.generator.objective;
         let Made { classes, asked, mut rows } = self.made(shares, -objective.real(), &mut random)?;
-        self.judge.sum(&self.parameters, &rows, objective.loss(), 0)?;
-        let means = self.released.iter().zip(self.judge.gradient());
+        self.of_made.sum(&self.parameters, &rows, objective.loss(), 0)?;
+        let means = self.released.iter().zip(self.of_made.gradient());
         let count = classes.len() as f32;
         self.parameters = means.map(|(records, made)| -(records + made / count)).collect();
         rows.targets = self.targets(&classes, objective.real());

@@ -35,6 +35,7 @@ impl AdversarialPlan {
     /// If the recipe has an epsilon, all steps of the critic and the count of classes are priced at no more than that.
     pub fn new(parts: &Parts, dataset: &Dataset) -> Result<AdversarialPlan> {
         let recipe = AdversarialRecipe::of(parts)?;
+        let dataset = &recipe.divided(dataset)?;
         let classes = match dataset.task() {
             Task::Classes(names) if recipe.generator.conditional && recipe.generator.class.is_none() => {
                 names.len()
@@ -76,6 +77,7 @@ impl AdversarialPlan {
             )));
         }
         check_features(&recipe, &critic.network)?;
+        check_public(&critic, dataset)?;
         let description =
             describe(&recipe.generator.model, Shape::Vector(recipe.generator.latent + classes))?;
         let network = Arc::new(description.network()?);
@@ -177,6 +179,18 @@ pub(super) fn positions(recipe: &AdversarialRecipe, dataset: &Dataset) -> Option
     let class = recipe.generator.class?;
     let split = dataset.train().split();
     Some((0..split.len()).filter(|&record| split.labels()[record] == class).collect())
+}
+
+/// A method that follows public records needs some.
+fn check_public(critic: &Plan, dataset: &Dataset) -> Result<()> {
+    match critic.build_method()?.follows_public() && dataset.public().is_none() {
+        true => Err(Error::Plan(format!(
+            "method `{}` is to follow public records, and the data have none: name them in their description, or take some of the test \
+             records with generator.public_from_test",
+            critic.method.name
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn check_class(recipe: &AdversarialRecipe, dataset: &Dataset) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What a recipe of a generator and its critic says.
 
 use super::objective::Objective;
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::learner::Learner;
 use crate::optimizer::OptimizerChoice;
@@ -66,6 +67,9 @@ pub struct GeneratorRecipe {
     /// λ of the gradient penalty.
     #[serde(default = "penalty")]
     pub penalty: f32,
+    /// So many test records are declared public, with their labels, for methods that look at public ones; nothing is measured on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_from_test: Option<usize>,
     /// Generated records that are measured at the end; as many as there are records to learn from if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<usize>,
@@ -198,6 +202,14 @@ impl AdversarialRecipe {
             initialisation: own.initialisation,
             augmentation: Default::default(),
             moving_average: own.moving_average,
+        }
+    }
+
+    /// The data with what the recipe declares public.
+    pub fn divided(&self, dataset: &Dataset) -> Result<Dataset> {
+        match self.generator.public_from_test {
+            Some(count) => Ok(dataset.clone().with_public_from_test(count)?),
+            None => Ok(dataset.clone()),
         }
     }
 

@@ -146,9 +146,13 @@ fn a_resumed_run_has_the_same_bits() {
         "clip={kind=\"per-layer\",threshold=1.0}",
         "noise={allocation=\"equal-share\"}",
     ];
+    let public = [&grouped[..], &["parameters.thresholds=1", "generator.public_from_test=20"]].concat();
+    let counted = [&grouped[..], &["parameters.thresholds=2"]].concat();
     let plain = ["private=false", "noise_multiplier="];
     let moments = ["generator.objective=moments", "generator.steps=9", "steps=1", LINEAR];
-    for settings in [&[][..], &wasserstein, &penalty, &published, &grouped, &plain, &moments] {
+    let forms: [&[&str]; 9] =
+        [&[], &wasserstein, &penalty, &published, &grouped, &public, &counted, &plain, &moments];
+    for settings in forms {
         let whole = trained(settings, 9);
         let plan = plan(settings).unwrap();
         let mut first = plan.trainer(&corners()).unwrap();
@@ -225,6 +229,47 @@ fn one_record_moves_a_step_by_its_noise_at_most() {
         let moved = 399.0 * square.sqrt();
         assert!(moved <= 1.001 && moved > 0.05, "{objective}: {moved}");
     }
+}
+
+/// Thresholds from public records are functions of those and of released weights alone: without noise that a reader could see, a record
+/// more moves the first step by no more than the norms of the public gradients together, which the noise is made for.
+#[test]
+fn thresholds_from_public_records_owe_nothing_to_others() {
+    let settings = [
+        "method=ganobfuscator",
+        "clip={kind=\"per-layer\",threshold=1.0}",
+        "noise={allocation=\"equal-share\"}",
+        "parameters.thresholds=1",
+        "generator.public_from_test=20",
+        "class_shares=",
+        "batch_size=400",
+        "records=400",
+        "noise_multiplier=0.001",
+        "optimizer={kind=\"sgd\"}",
+        "learning_rate=1",
+        "steps=1",
+        "generator.objective=wasserstein",
+        "generator.weight_clip=1000",
+    ];
+    let plan = plan(&settings).unwrap();
+    let dataset = corners();
+    let mut values = dataset.train().split().records.clone().into_floats();
+    // A record whose gradient is a thousand times as long as those of all others.
+    values.extend([3000.0, -3000.0]);
+    let labels = dataset.train().split().labels().iter().copied().chain([0]).collect();
+    let more = dataset
+        .with_splits(Split::classified(Records::Floats(values), labels), dataset.test().split().clone())
+        .unwrap();
+    let step = |dataset: &Dataset| {
+        let mut trainer = plan.trainer(dataset).unwrap();
+        take(&mut *trainer, 1);
+        trainer.state()["critic.parameters"].clone()
+    };
+    let (all, with) = (step(&corners()), step(&more));
+    let square: f64 = all.iter().zip(&with).map(|(one, other)| f64::from(one - other).powi(2)).sum();
+    // The 20 public gradients have norms of one to two in all: nobody moves the sum by more, and the outlier by as much.
+    let moved = 400.0 * square.sqrt();
+    assert!(moved > 0.2 && moved < 3.0, "{moved}");
 }
 
 /// As published inside the mean, with the noise of the formula for epsilon 0.96, whoever is drawn in one outer loop is seen: δ is the
@@ -345,6 +390,13 @@ fn recipes_that_make_no_sense_are_refused_with_the_remedy() {
             "needs a critic of layers without parameters",
         ),
         (&["generator.surprise=1"], "surprise"),
+        (&["method=ganobfuscator", "parameters.thresholds=1"], "generator.public_from_test"),
+        (&["method=ganobfuscator", "parameters.thresholds=3"], "none of 0, 1 and 2"),
+        (
+            &["method=ganobfuscator", "mode=as-published", "class_shares=", "parameters.thresholds=2"],
+            "not in the paper",
+        ),
+        (&["generator.public_from_test=100"], "choose 1 to 99"),
     ] {
         let message = refused(settings);
         assert!(message.contains(part), "{settings:?}: {message}");

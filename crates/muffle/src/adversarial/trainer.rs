@@ -56,7 +56,7 @@ pub struct AdversarialTrainer {
 impl AdversarialTrainer {
     /// Before anything is touched.
     pub fn new(plan: &AdversarialPlan, dataset: &Dataset, key: Key) -> Result<AdversarialTrainer> {
-        let (plan, dataset) = (Arc::new(plan.clone()), Arc::new(dataset.clone()));
+        let (plan, dataset) = (Arc::new(plan.clone()), Arc::new(plan.recipe.divided(dataset)?));
         let records = match positions(&plan.recipe, &dataset) {
             Some(positions) => PrivateRecords::some(dataset.clone(), positions),
             None => PrivateRecords::new(dataset.clone()),

@@ -9,7 +9,6 @@ use crate::noise::Key;
 use crate::run::{Purse, RunRecipe, Trainer};
 use crate::train::{DataShape, GradientRecipe, GradientTrainer, ModelChoice, Plan, Recipe};
 use muffle_nn::initialise::SplitMix;
-use muffle_nn::models;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -51,6 +50,10 @@ pub fn measure_methods(
     if !(seconds > 0.0 && seconds.is_finite()) {
         return Err(Error::Plan(format!("seconds: {seconds} is not a positive time")));
     }
+    let Some(model) = workload.model else {
+        let reason = "is the step of a critic: methods are measured on the workloads w1 to w7";
+        return Err(Error::Plan(format!("{} {reason}", workload.name)));
+    };
     let batch = batch.unwrap_or(workload.batch);
     let mut forms = vec![(methods::REFERENCE.name, Mode::Sound)];
     for name in names {
@@ -63,7 +66,7 @@ pub fn measure_methods(
         .iter()
         .map(|(name, mode)| {
             let entry = methods::find(name).map_err(Error::Plan)?;
-            plan(workload, entry, *mode, batch, threads, &dataset)
+            plan(model, entry, *mode, batch, threads, &dataset)
         })
         .collect();
     let plans = plans?;
@@ -105,7 +108,7 @@ fn median(times: &mut [f64]) -> f64 {
 
 /// Noise without signal, in the shape of the workload.
 fn random_records(workload: &Workload, batch: usize) -> Result<Dataset> {
-    let network = models::model(workload.model)?.network()?;
+    let network = workload.description()?.network()?;
     let (input, classes) = (network.input(), network.output().len());
     let mut generator = SplitMix::new(0);
     let mut split = |records: usize| {
@@ -121,7 +124,7 @@ fn random_records(workload: &Workload, batch: usize) -> Result<Dataset> {
 }
 
 fn plan(
-    workload: &Workload,
+    model: &str,
     entry: &Entry,
     mode: Mode,
     batch: usize,
@@ -133,7 +136,7 @@ fn plan(
         training: GradientRecipe {
             noise_multiplier: Some(1.0),
             steps: Some(MOST as u64),
-            ..GradientRecipe::new(ModelChoice::Named(workload.model.to_string()), batch as u64, 1.0, 0.05)
+            ..GradientRecipe::new(ModelChoice::Named(model.to_string()), batch as u64, 1.0, 0.05)
         },
     };
     let settings: Vec<String> = entry.form(mode).collect();

@@ -1,5 +1,6 @@
 //! How fast a training step is on this machine, private and plain, beside the speed of a matrix product.
 
+mod adversary;
 mod methods;
 
 pub use methods::{MethodMeasurement, measure_methods};
@@ -11,10 +12,13 @@ use crate::memory::peak_rss_mb;
 use crate::noise::Key;
 use crate::optimizer::{Optimizer, Sgd};
 use crate::train::STEPS;
+use adversary::{Adversary, judged};
 use muffle_accounting::Event;
 use muffle_nn::initialise::{SplitMix, initial_parameters};
 use muffle_nn::kernel::matrix::{Matrix, product};
-use muffle_nn::{Batch, Engine, Error, Loss, Network, Options, Purpose, Result, models};
+use muffle_nn::{
+    Batch, Engine, Error, Examples, Loss, ModelDescription, Network, Options, Purpose, Result, models,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -24,8 +28,8 @@ use std::time::{Duration, Instant};
 pub struct Workload {
     /// Name on the command line.
     pub name: &'static str,
-    /// Model.
-    pub model: &'static str,
+    /// Model, by its name; `None` is the critic of a generator, in a step that also learns from what the generator makes.
+    pub model: Option<&'static str>,
     /// Examples in a step.
     pub batch: usize,
     /// Tokens that its texts are made of; its inputs are normal numbers if absent.
@@ -34,11 +38,20 @@ pub struct Workload {
 
 impl Workload {
     const fn numbers(name: &'static str, model: &'static str, batch: usize) -> Workload {
-        Workload { name, model, batch, tokens: None }
+        Workload { name, model: Some(model), batch, tokens: None }
+    }
+
+    const fn critic(name: &'static str, batch: usize) -> Workload {
+        Workload { name, model: None, batch, tokens: None }
     }
 
     const fn texts(name: &'static str, model: &'static str, batch: usize) -> Workload {
-        Workload { name, model, batch, tokens: Some(4096) }
+        Workload { name, model: Some(model), batch, tokens: Some(4096) }
+    }
+
+    /// What is trained.
+    fn description(&self) -> Result<ModelDescription> {
+        self.model.map_or_else(|| Ok(models::generative::critic()), models::model)
     }
 
     /// Random inputs.
@@ -52,7 +65,7 @@ impl Workload {
 }
 
 /// The workloads, the same that other frameworks are measured on.
-pub const WORKLOADS: [Workload; 7] = [
+pub const WORKLOADS: [Workload; 8] = [
     Workload::numbers("w1", "cnn-small", 256),
     Workload::numbers("w2", "cnn-5x5", 256),
     Workload::numbers("w3", "lstm-rows", 128),
@@ -60,6 +73,7 @@ pub const WORKLOADS: [Workload; 7] = [
     Workload::texts("w5", "text-transformer", 64),
     Workload::texts("w6", "text-gru", 64),
     Workload::texts("w7", "text-cnn", 64),
+    Workload::critic("w8", 512),
 ];
 
 /// What kind of step is measured.
@@ -141,8 +155,8 @@ pub fn measure(workload: &Workload, settings: &Settings) -> Result<Measurement> 
     if !(settings.seconds > 0.0 && settings.seconds.is_finite()) {
         return Err(Error::Options(format!("seconds: {} is not a positive time", settings.seconds)));
     }
-    let network = Arc::new(models::model(workload.model)?.network()?);
-    let (parameters, multiply_adds) = (network.trainable_len(), network.training_multiply_adds());
+    let network = Arc::new(workload.description()?.network()?);
+    let (parameters, multiply_adds) = (network.trainable_len(), multiply_adds(workload, &network)?);
     let mut trial = Trial::new(workload, network, batch, settings)?;
     for step in 0..WARM_UP {
         trial.step(step as u64)?;
@@ -187,11 +201,23 @@ pub fn measure(workload: &Workload, settings: &Settings) -> Result<Measurement> 
     })
 }
 
+/// Those of one example in training: for a critic, of a record and of a made one.
+fn multiply_adds(workload: &Workload, network: &Network) -> Result<u64> {
+    let own = network.training_multiply_adds();
+    match workload.model {
+        Some(_) => Ok(own),
+        None => Ok(2 * own + models::generative::generator().network()?.multiply_adds()),
+    }
+}
+
 /// One network in training on one random batch.
 struct Trial {
     engine: Engine,
     parameters: Vec<f32>,
-    batch: Batch,
+    batch: Box<dyn Examples>,
+    loss: Loss,
+    /// For a critic.
+    adversary: Option<Adversary>,
     mode: Mode,
     mechanism: Mechanism,
     optimizer: Sgd,
@@ -215,50 +241,72 @@ impl Trial {
         let mut generator = SplitMix::new(0);
         let (width, classes) = (network.input().len(), network.output().len() as u64);
         let inputs = workload.inputs(examples * width, &mut generator);
-        let targets = (0..examples).map(|_| (generator.bits() % classes) as u32).collect();
         let parameters = initial_parameters(&network, 0);
         let options =
             Options { threads: settings.threads, micro_batch: settings.micro_batch, ..Options::new(purpose) };
+        let (batch, loss, adversary): (Box<dyn Examples>, Loss, Option<Adversary>) = match workload.model {
+            Some(_) => {
+                let targets = (0..examples).map(|_| (generator.bits() % classes) as u32).collect();
+                (Box::new(Batch::new(inputs, targets)), Loss::SoftmaxCrossEntropy, None)
+            }
+            None => {
+                let threshold = (settings.mode == Mode::Private).then_some(Trial::THRESHOLD);
+                let adversary = Adversary::new(network.clone(), examples, threshold, options)?;
+                (Box::new(judged(width, classes as usize, inputs, 1.0)), Loss::Logistic, Some(adversary))
+            }
+        };
         Ok(Trial {
             engine: Engine::new(network, options)?,
             optimizer: Sgd::new(parameters.len()),
             parameters,
-            batch: Batch::new(inputs, targets),
+            batch,
+            loss,
+            adversary,
             mode: settings.mode,
             mechanism: Mechanism::new(Key::from_seed(0), examples as f32),
         })
     }
 
     fn step(&mut self, step: u64) -> Result<()> {
-        let loss = Loss::SoftmaxCrossEntropy;
+        let (loss, share) = (self.loss, 1.0 / self.batch.len() as f32);
+        let made = match &mut self.adversary {
+            Some(adversary) => Some(adversary.gradient(&self.parameters, step)?),
+            None => None,
+        };
         match self.mode {
             Mode::Private => {
                 let noise = Trial::NOISE_MULTIPLIER;
                 let access = Access::all(STEPS, step, Event::gaussian(noise));
                 let receipt = Ledger::in_memory().pay_one(access).expect("memory does not fail");
                 let (engine, parameters) = (&mut self.engine, &self.parameters[..]);
-                let gradients = Gradients { engine, parameters, examples: &self.batch, loss, seed: step };
+                let gradients = Gradients { engine, parameters, examples: &*self.batch, loss, seed: step };
                 let (bounded, _) = gradients.bounded(Rule::Norms(&Flat::new(Trial::THRESHOLD)))?;
-                let released = self.mechanism.release(bounded, noise, receipt);
+                let mut released = self.mechanism.release(bounded, noise, receipt);
+                if let Some(made) = made {
+                    released.add(made, share);
+                }
                 self.optimizer.step(&mut self.parameters, &released, Trial::LEARNING_RATE);
             }
             Mode::Plain => {
-                self.engine.sum(&self.parameters, &self.batch, loss, step)?;
-                let rate = Trial::LEARNING_RATE / muffle_nn::Examples::len(&self.batch) as f32;
-                let chunks =
-                    self.parameters.par_chunks_mut(1 << 14).zip(self.engine.gradient().par_chunks(1 << 14));
-                self.engine.pool().install(|| {
-                    chunks.for_each(|(parameters, gradient)| {
-                        parameters
-                            .iter_mut()
-                            .zip(gradient)
-                            .for_each(|(value, gradient)| *value -= rate * gradient);
-                    });
-                });
+                self.engine.sum(&self.parameters, &*self.batch, loss, step)?;
+                for gradient in [Some(self.engine.gradient()), made].into_iter().flatten() {
+                    descend(self.engine.pool(), &mut self.parameters, gradient, Trial::LEARNING_RATE * share);
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Moves weights against a sum of gradients.
+fn descend(pool: &rayon::ThreadPool, parameters: &mut [f32], gradient: &[f32], rate: f32) {
+    let chunks = parameters.par_chunks_mut(1 << 14).zip(gradient.par_chunks(1 << 14));
+    pool.install(|| {
+        chunks.for_each(|(parameters, gradient)| {
+            let both = parameters.iter_mut().zip(gradient);
+            both.for_each(|(value, gradient)| *value -= rate * gradient);
+        });
+    });
 }
 
 /// Square matrices whose product is the yardstick.

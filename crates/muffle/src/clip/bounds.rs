@@ -56,6 +56,11 @@ impl Bounds {
         }
     }
 
+    /// The threshold of the group of each tensor.
+    pub fn by_tensor(&self, tensors: usize) -> Vec<f64> {
+        (0..tensors).map(|tensor| self.thresholds[self.group(tensor)]).collect()
+    }
+
     /// The most that one record changes the sum, in L2 norm.
     ///
     /// # Source

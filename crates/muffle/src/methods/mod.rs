@@ -154,6 +154,19 @@ pub trait Method {
         Ok(())
     }
 
+    /// Whether the thresholds of a step follow gradients of public records, which cost nothing.
+    fn follows_public(&self) -> bool {
+        false
+    }
+
+    /// Takes over the mean norm of each tensor's gradient on public records.
+    fn follow_public(&mut self, _norms: &[f64]) {}
+
+    /// At what the next step clips each tensor, where that is not what the recipe says.
+    fn thresholds(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// What the engine has to do.
     fn purpose(&self) -> Purpose {
         Purpose::PerExample

@@ -49,6 +49,9 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
+/// The least that a threshold can become.
+const FLOOR: f64 = 1e-6;
+
 fn build(blueprint: &Blueprint) -> BuildResult {
     let parameters = blueprint.parameters;
     let quantile = parameters.share("quantile")?;
@@ -56,7 +59,7 @@ fn build(blueprint: &Blueprint) -> BuildResult {
     let threshold = AdaptiveThreshold {
         value: (blueprint.threshold()? / (tensors as f64).sqrt()) as f32,
         rate: parameters.positive("rate")?,
-        floor: 1e-6,
+        floor: FLOOR,
     };
     if blueprint.mode == Mode::AsPublished {
         return Ok(Box::new(Published { quantile, per_layer: tensors > 1 }));
@@ -72,6 +75,28 @@ fn build(blueprint: &Blueprint) -> BuildResult {
         method.check(noise)?;
     }
     Ok(Box::new(method))
+}
+
+/// A threshold for each tensor that follows the median of its norms, from the thresholds of a rule on: for a method that has groups of
+/// its own.
+pub(super) fn medians(blueprint: &Blueprint, rule: &dyn Clip) -> BuildResult {
+    let (rate, batch_size) = (default("rate"), blueprint.batch_size as f64);
+    let start = |value: &f64| AdaptiveThreshold { value: *value as f32, rate, floor: FLOOR };
+    let method = QuantileClip {
+        thresholds: rule.bounds().by_tensor(blueprint.network.parameters().len()).iter().map(start).collect(),
+        quantile: default("quantile"),
+        deviation: default("count_noise") * batch_size,
+        batch_size,
+    };
+    if let Some(noise) = blueprint.noise_multiplier {
+        method.check(noise)?;
+    }
+    Ok(Box::new(method))
+}
+
+fn default(name: &str) -> f64 {
+    let own = ENTRY.about.parameters.iter().find(|parameter| parameter.name == name);
+    own.expect("a parameter of the table").default
 }
 
 /// The sound form.
@@ -142,6 +167,11 @@ impl Method for QuantileClip {
             threshold.follow(0.5 + count / self.batch_size - self.quantile);
         }
         Ok(Release { gradient, unprotected })
+    }
+
+    fn thresholds(&self) -> Option<Vec<f64>> {
+        let values = self.thresholds.iter().map(|threshold| f64::from(threshold.value));
+        (self.thresholds.len() > 1).then(|| values.collect())
     }
 
     fn state(&self) -> State {

@@ -1,6 +1,7 @@
 //! The networks of the experiments, by name.
 
 pub mod dpnas;
+pub mod generative;
 mod googlenet;
 mod other;
 mod parts;

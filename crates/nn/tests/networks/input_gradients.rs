@@ -41,6 +41,9 @@ fn they_agree_with_finite_differences() {
         "input = [6]\nlayers = [{ type = \"dense\", features = 5 }, { type = \"unit-norm\" }, { type = \"dense\", features = 4 }, \
          { type = \"unit-norm\", order = 1 }, { type = \"unit-norm\", floor = 4.0 }, { type = \"dense\", features = 3 }]",
         "input = [6]\nlayers = [{ type = \"blocks\", widths = [2, 1, 3] }, { type = \"dense\", features = 3 }]",
+        "input = [6]\nlayers = [{ type = \"blocks\", widths = [2, 1, 1, 2] }, { type = \"marginals\", widths = [2, 1, 1, 2], parts = 2 }, \
+         { type = \"dense\", features = 3 }]",
+        "input = [4]\nlayers = [{ type = \"random-fourier\", features = 5, width = 2.0 }, { type = \"dense\", features = 3 }]",
         "input = [2, 3, 4]\nlayers = [{ type = \"upsample\" }, { type = \"conv2d\", channels = 3, kernel = 3 }, { type = \"tanh\" }, \
          { type = \"flatten\" }, { type = \"dense\", features = 3 }]",
     ] {

@@ -200,7 +200,12 @@ fn what_generators_are_made_of() {
     on_images(vec![upsample(2), conv(3, 3, 2, 1, 1, true)]);
     on_images(vec![relu(), upsample(3), relu()]);
     let blocks = LayerConfig::Blocks { widths: vec![1, 4, 1, 2] };
-    check(&Setting::layers(Shape::Vector(5), vec![dense(8), blocks.into(), dense(3)], 7));
+    check(&Setting::layers(Shape::Vector(5), vec![dense(8), blocks.clone().into(), dense(3)], 7));
+    let marginals = LayerConfig::Marginals { widths: vec![1, 4, 1, 2], parts: 3 };
+    let layers = vec![dense(8), blocks.into(), marginals.into(), dense(3)];
+    check(&Setting::layers(Shape::Vector(5), layers, 7));
+    let waves = LayerConfig::RandomFourier { features: 6, width: 1.5, seed: 2 };
+    check(&Setting::layers(Shape::Vector(5), vec![dense(4), waves.into(), dense(3)], 7));
 }
 
 #[test]

@@ -1,11 +1,9 @@
-//! Networks as written in model files: what to build, before any shape is known.
+//! Layers as written in model files.
 
-use crate::custom::CustomLayer;
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::layer::Layer;
 use crate::layers::Context;
-use crate::layers::activation::Activation;
 use crate::layers::average_pool::AveragePool;
 use crate::layers::batch_norm::BatchNorm;
 use crate::layers::blocks::Blocks;
@@ -25,10 +23,12 @@ use crate::layers::group_norm::GroupNorm;
 use crate::layers::gru::Gru;
 use crate::layers::layer_norm::LayerNorm;
 use crate::layers::lstm::Lstm;
+use crate::layers::marginals::Marginals;
 use crate::layers::max_pool::MaxPool;
 use crate::layers::mirror::Mirror;
 use crate::layers::multi_head_attention::MultiHeadAttention;
 use crate::layers::position_embedding::PositionEmbedding;
+use crate::layers::random_fourier::RandomFourier;
 use crate::layers::reshape::Reshape;
 use crate::layers::scale::Scale;
 use crate::layers::scattering::Scattering;
@@ -38,88 +38,6 @@ use crate::layers::window::{Extent, Window};
 use crate::layers::winograd_conv2d::WinogradConv2d;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
-
-/// One piece of a network, with the name it has there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Name in the network and in weight files; the position in the list if absent, as in PyTorch's `Sequential`. An
-    /// empty name leaves no trace: what is inside is named as if it stood outside.
-    pub name: Option<String>,
-    /// What it is.
-    pub piece: Piece,
-}
-
-impl<T: Into<Piece>> From<T> for Entry {
-    fn from(piece: T) -> Entry {
-        Entry { name: None, piece: piece.into() }
-    }
-}
-
-impl Entry {
-    /// A piece with a name of its own.
-    pub fn named(name: &str, piece: impl Into<Piece>) -> Entry {
-        Entry { name: Some(name.to_string()), piece: piece.into() }
-    }
-}
-
-/// A layer, an activation, or several of them in an arrangement.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
-    /// A layer with a shape of its own.
-    Layer(LayerConfig),
-    /// A layer that this crate does not know.
-    Custom(CustomLayer),
-    /// A function of every value.
-    Activation(Activation),
-    /// One after the other.
-    Sequential(Vec<Entry>),
-    /// The sum of branches that all see the same input; an empty branch passes the input on.
-    Sum(Vec<Entry>),
-    /// The channels of several branches side by side.
-    Concat(Vec<Entry>),
-    /// A small directed graph, as found by architecture search.
-    Graph(Graph),
-}
-
-impl From<LayerConfig> for Piece {
-    fn from(layer: LayerConfig) -> Piece {
-        Piece::Layer(layer)
-    }
-}
-
-impl From<CustomLayer> for Piece {
-    fn from(layer: CustomLayer) -> Piece {
-        Piece::Custom(layer)
-    }
-}
-
-impl From<Activation> for Piece {
-    fn from(activation: Activation) -> Piece {
-        Piece::Activation(activation)
-    }
-}
-
-/// Nodes that each sum what their incoming edges bring; the output is the concatenation of some of them.
-///
-/// What lies on the edge from node 0 to node 2 is named `0_2`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Graph {
-    /// Edges between nodes; node 0 is the input, and edges lead from lower to higher numbers.
-    pub edges: Vec<Edge>,
-    /// Nodes whose values, side by side, are the output.
-    pub outputs: Vec<usize>,
-}
-
-/// One edge of a [`Graph`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Edge {
-    /// Where it starts.
-    pub from: usize,
-    /// Where it ends.
-    pub to: usize,
-    /// What happens on the way; nothing if empty.
-    pub layers: Vec<Entry>,
-}
 
 /// A layer with its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -307,6 +225,24 @@ pub enum LayerConfig {
         /// Values in each block.
         widths: Vec<usize>,
     },
+    /// Products of the values of every two columns of a table.
+    Marginals {
+        /// Values of each column, in order; one for a number between -1 and 1.
+        widths: Vec<usize>,
+        /// Places that a number is told by.
+        #[serde(default = "parts")]
+        parts: usize,
+    },
+    /// Cosine and sine of products with random directions: features without parameters.
+    RandomFourier {
+        /// Directions; there are two outputs for each.
+        features: usize,
+        /// How far apart inputs are that count as different.
+        width: f32,
+        /// Of the directions.
+        #[serde(default)]
+        seed: u64,
+    },
     /// Left and right of an image exchanged.
     Mirror,
     /// Every value times a number of its own, which training does not move: ones, unless a method sets them.
@@ -353,6 +289,10 @@ fn two() -> usize {
     2
 }
 
+fn parts() -> usize {
+    16
+}
+
 fn floor() -> f32 {
     1e-12
 }
@@ -395,6 +335,8 @@ impl LayerConfig {
             LayerConfig::Reshape { .. } => "reshape",
             LayerConfig::Upsample { .. } => "upsample",
             LayerConfig::Blocks { .. } => "blocks",
+            LayerConfig::Marginals { .. } => "marginals",
+            LayerConfig::RandomFourier { .. } => "random-fourier",
             LayerConfig::Mirror => "mirror",
             LayerConfig::Scale => "scale",
             LayerConfig::Lstm { .. } => "lstm",
@@ -474,6 +416,10 @@ impl LayerConfig {
             LayerConfig::Reshape { ref shape } => Box::new(Reshape::new(context, shape)?),
             LayerConfig::Upsample { factor } => Box::new(Upsample::new(context, factor)?),
             LayerConfig::Blocks { ref widths } => Box::new(Blocks::new(context, widths)?),
+            LayerConfig::Marginals { ref widths, parts } => Box::new(Marginals::new(context, widths, parts)?),
+            LayerConfig::RandomFourier { features, width, seed } => {
+                Box::new(RandomFourier::new(context, features, width, seed)?)
+            }
             LayerConfig::Mirror => Box::new(Mirror::new(context)?),
             LayerConfig::Scale => Box::new(Scale::new(context)),
             LayerConfig::Lstm { features, sequence } => Box::new(Lstm::new(context, features, sequence)?),

@@ -2,6 +2,7 @@
 
 mod attribute;
 mod command;
+mod equations;
 mod extraction;
 mod generator;
 mod inversion;
@@ -9,6 +10,7 @@ mod list;
 mod membership;
 mod models;
 mod poisoning;
+mod reconstruction;
 mod trainer;
 
 use crate::CommandResult;
@@ -29,7 +31,9 @@ enum Attack {
     List(list::Arguments),
     Membership(membership::Arguments),
     Extraction(extraction::Arguments),
+    Equations(equations::Arguments),
     Inversion(inversion::Arguments),
+    Reconstruction(reconstruction::Arguments),
     Attribute(attribute::Arguments),
     Poisoning(poisoning::Arguments),
     Generator(generator::Arguments),
@@ -41,7 +45,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         Attack::List(arguments) => list::run(arguments),
         Attack::Membership(arguments) => command::run(arguments),
         Attack::Extraction(arguments) => command::run(arguments),
+        Attack::Equations(arguments) => command::run(arguments),
         Attack::Inversion(arguments) => command::run(arguments),
+        Attack::Reconstruction(arguments) => command::run(arguments),
         Attack::Attribute(arguments) => command::run(arguments),
         Attack::Poisoning(arguments) => command::run(arguments),
         Attack::Generator(arguments) => generator::run(arguments),

@@ -189,3 +189,41 @@ fn every_attack_of_the_table_is_a_command() {
         assert!(help.contains(row["needs"].as_str().unwrap()), "{row}: {help}");
     }
 }
+
+/// A linear model is told by one answer more than it has inputs, and a gradient tells its record: what is released does not.
+#[test]
+fn weights_by_equations_and_records_from_gradients() {
+    let project = Project::new();
+    let linear = "model={layers=[{type=\"dense\",features=2}]}";
+    for (run, setting) in [("private", "private=true"), ("plain", "private=false")] {
+        let fixed = ["train", "small.toml", "--quiet", "--output", run, "--set", "steps=20"];
+        let output = project.muffle(&[&fixed[..], &["--set", setting, "--set", linear]].concat());
+        assert!(output.status.success(), "{output:?}");
+    }
+    let found =
+        last_json(&project.muffle(&["attack", "equations", "private", "--against", "plain", "--json"]));
+    for run in found["runs"].as_array().unwrap() {
+        assert_eq!(run["queries"], 4, "{run}");
+        assert!(run["relative_error"].as_f64().unwrap() < 1e-4, "{run}");
+        assert!(run["agreement"].as_f64().unwrap() > 0.98, "{run}");
+    }
+    let hidden = ["train", "small.toml", "--quiet", "--output", "hidden", "--set", "steps=2"];
+    assert!(project.muffle(&hidden).status.success());
+    refused(&project, &["attack", "equations", "hidden"], "not linear");
+    let attack = [
+        "attack",
+        "reconstruction",
+        "private",
+        "--against",
+        "plain",
+        "--records",
+        "5",
+        "--steps",
+        "300",
+        "--json",
+    ];
+    let found = last_json(&project.muffle(&attack));
+    let likeness = |run: usize| found["runs"][run]["mean_likeness"].as_f64().unwrap();
+    assert!(likeness(1) > 0.9 && likeness(0) < likeness(1), "{found}");
+    refused(&project, &[&attack[..], &["--output", "found.png"]].concat(), "no pictures");
+}

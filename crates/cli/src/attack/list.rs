@@ -14,7 +14,9 @@ Made by `muffle attack list --markdown` from the table in the program.
     muffle attack membership RUN --against PLAIN_RUN --plot roc.svg
     muffle attack membership RUN --shadows 16 --records 2000
     muffle attack extraction RUN --queries 100,1000
+    muffle attack equations RUN
     muffle attack inversion RUN --class 3 --output three.png
+    muffle attack reconstruction RUN --against PLAIN_RUN --output found.png
     muffle attack attribute RUN --column occupation
     muffle attack poisoning RUN --fractions 0,0.1,0.4
     muffle attack generator RUN --against PLAIN_RUN
@@ -53,9 +55,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 }
 
 fn list() {
-    println!("{:<20} {:<11} {:<5} question", "name", "command", "year");
+    println!("{:<20} {:<14} {:<5} question", "name", "command", "year");
     for Entry { name, command, year, question, .. } in ATTACKS {
-        println!("{name:<20} {command:<11} {year:<5} {question}");
+        println!("{name:<20} {command:<14} {year:<5} {question}");
     }
 }
 

@@ -150,7 +150,7 @@ fn mean_image(dataset: &Dataset, class: usize) -> Vec<f32> {
 }
 
 /// Pearson's coefficient; zero if one of the two does not vary.
-fn correlation(one: &[f32], other: &[f32]) -> f64 {
+pub(super) fn correlation(one: &[f32], other: &[f32]) -> f64 {
     let mean =
         |values: &[f32]| values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len() as f64;
     let (one_mean, other_mean) = (mean(one), mean(other));

@@ -6,12 +6,14 @@
 
 pub mod attribute;
 mod entry;
+pub mod equations;
 pub mod extraction;
 pub mod generator;
 pub mod inversion;
 pub mod likelihood_ratio;
 pub mod membership;
 pub mod poisoning;
+pub mod reconstruction;
 mod roc;
 mod trainings;
 
@@ -25,7 +27,9 @@ pub static ATTACKS: &[&Entry] = &[
     &membership::GRADIENT_NORM,
     &likelihood_ratio::ENTRY,
     &extraction::ENTRY,
+    &equations::ENTRY,
     &inversion::ENTRY,
+    &reconstruction::ENTRY,
     &attribute::ENTRY,
     &poisoning::ENTRY,
     &generator::CRITIC,

@@ -23,6 +23,7 @@ mod experiment_plots;
 mod interrupt;
 mod message;
 mod methods;
+mod methods_summary;
 mod model_arguments;
 mod predict;
 mod progress;

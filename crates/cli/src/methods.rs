@@ -1,6 +1,7 @@
 //! `muffle methods`: the published methods, and what became of their claims.
 
 use crate::CommandResult;
+use crate::methods_summary;
 use crate::words::sentence;
 use clap::Args;
 use muffle::audit::results;
@@ -15,7 +16,8 @@ use serde_json::{Value, json};
   muffle methods
   muffle methods quantile-clip
   muffle methods --json
-  muffle methods --markdown > docs/methods.md")]
+  muffle methods --markdown > docs/methods.md
+  muffle methods --summary > docs/summary.md")]
 pub struct Arguments {
     /// The method to explain
     name: Option<String>,
@@ -25,12 +27,15 @@ pub struct Arguments {
     /// Print all of them as a page of documentation
     #[arg(long, conflicts_with_all = ["name", "json"])]
     markdown: bool,
+    /// Print a page of claims, proofs, measurements, accuracies and cost of all of them
+    #[arg(long, conflicts_with_all = ["name", "json", "markdown"])]
+    summary: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
-    if arguments.markdown {
-        print!("{}", page());
+    if arguments.markdown || arguments.summary {
+        print!("{}", if arguments.summary { methods_summary::page() } else { page() });
         return Ok(());
     }
     match (&arguments.name, arguments.json) {

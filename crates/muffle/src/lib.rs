@@ -107,6 +107,7 @@ pub mod search;
 mod side_by_side;
 mod state;
 pub mod statistics;
+pub mod summary;
 pub mod train;
 pub mod training;
 

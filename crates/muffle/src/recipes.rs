@@ -41,6 +41,7 @@ built_in!(
     "pate-adult",
     "functional-adult",
     "functional-mnist",
+    "functional-scattering-mnist",
     "dpa-mnist",
     "dpgan-mnist",
     "dpgan-mnist-steps",

@@ -225,15 +225,21 @@ impl Duel {
         let drawn = |_| (random.bits() % public.len() as u64) as usize;
         let drawn = public.select((0..count).map(drawn).collect::<Vec<_>>());
         let rows = self.records(&drawn, seed ^ PUBLIC)?;
-        let sums = Mutex::new(vec![0.0; self.plan.critic.network.parameters().len()]);
+        let norms = Mutex::new(vec![Vec::new(); self.plan.critic.network.parameters().len()]);
         let look = |squares: &[f64], factors: &mut [f32]| {
-            let mut sums = sums.lock().expect("no call panics");
-            sums.iter_mut().zip(squares).for_each(|(sum, square)| *sum += square.sqrt() / count as f64);
+            let mut norms = norms.lock().expect("no call panics");
+            norms.iter_mut().zip(squares).for_each(|(norms, square)| norms.push(square.sqrt()));
             factors.fill(0.0);
         };
         let loss = self.plan.recipe.generator.objective.loss();
         self.of_made.weighted_sum(&self.parameters, &rows, loss, seed, &look)?;
-        self.method.follow_public(&sums.into_inner().expect("no call panics"));
+        // Threads come in any order, and a sum must not tell of it.
+        let mean = |norms: &mut Vec<f64>| {
+            norms.sort_by(f64::total_cmp);
+            norms.iter().sum::<f64>() / count as f64
+        };
+        let means: Vec<f64> = norms.into_inner().expect("no call panics").iter_mut().map(mean).collect();
+        self.method.follow_public(&means);
         Ok(())
     }
 

@@ -70,10 +70,10 @@ fn build(blueprint: &Blueprint) -> BuildResult {
         (other, _) => return Err(format!("parameters.thresholds = {other} is none of 0, 1 and 2")),
     };
     let published = (blueprint.mode == Mode::AsPublished).then_some(factor);
-    match blueprint.private {
-        true => Ok(Box::new(Grouped { clip: blueprint.clip.clone(), public, published })),
-        false => dp_sgd::build(blueprint),
+    if !blueprint.private || (public.is_none() && published.is_none()) {
+        return dp_sgd::build(blueprint);
     }
+    Ok(Box::new(Grouped { clip: blueprint.clip.clone(), public, published }))
 }
 
 /// Thresholds of the groups, and noise for all of them together, or for each as if it were the only one.

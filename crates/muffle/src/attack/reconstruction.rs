@@ -93,8 +93,8 @@ impl Matching {
     /// Inputs of a class whose gradient has the direction of the one that was seen, beside those of the record.
     ///
     /// # Source
-    /// Geiping et al. 2020, "Inverting gradients: how easy is it to break privacy in federated learning?", equation 4 without its
-    /// prior; steps by the sign of the slope are theirs.
+    /// Geiping et al. 2020, "Inverting gradients: how easy is it to break privacy in federated learning?", equation 4, without its
+    /// prior of smooth images and by Adam on the slope itself, where theirs is on its sign.
     pub fn reconstruct(
         &mut self,
         seen: &[f32],

@@ -1,5 +1,8 @@
 //! A threshold that follows a quantile of the norms, learned from noisy counts.
 
+/// The least that a threshold of a method's own can become: norms may vanish, and noise must not.
+pub(super) const FLOOR: f64 = 1e-6;
+
 /// The threshold of the next step.
 ///
 /// It is kept in single precision, like everything that is saved between steps, so that a resumed run goes on exactly.

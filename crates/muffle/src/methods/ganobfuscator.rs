@@ -1,5 +1,6 @@
 //! GANobfuscator: the critic of a generator, clipped group by group.
 
+use super::adaptive_threshold::FLOOR;
 use super::{
     About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict, dp_sgd,
     quantile_clip,
@@ -84,9 +85,6 @@ struct Grouped {
     /// In the published form, the deviation of the noise on the sum over that for one group.
     published: Option<f64>,
 }
-
-/// The least that a threshold can be: public gradients may vanish, and noise must not.
-const FLOOR: f64 = 1e-6;
 
 impl Method for Grouped {
     fn event(&self, noise_multiplier: f64) -> Event {

@@ -1,6 +1,6 @@
 //! Thresholds that follow a quantile of the gradient norms.
 
-use super::adaptive_threshold::AdaptiveThreshold;
+use super::adaptive_threshold::{AdaptiveThreshold, FLOOR};
 use super::{About, Blueprint, BuildResult, Claim, Entry, Method, Mode, Parameter, Release, Step, Verdict};
 use crate::clip::{Clip, Flat, PerLayer};
 use crate::mechanism::{Count, Deviations, share_of_sum};
@@ -48,9 +48,6 @@ pub static ENTRY: Entry = Entry {
     claim: Claim::Step,
     build,
 };
-
-/// The least that a threshold can become.
-const FLOOR: f64 = 1e-6;
 
 fn build(blueprint: &Blueprint) -> BuildResult {
     let parameters = blueprint.parameters;

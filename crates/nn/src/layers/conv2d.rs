@@ -192,7 +192,7 @@ impl Layer for Conv2d {
 
     fn prepared_len(&self) -> usize {
         self.filters.groups * panels_len(self.tables().taps.len(), self.filters.group_outputs())
-            + self.tables().phases.prepared_len()
+            + self.tables().back.prepared_len()
     }
 
     fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
@@ -203,7 +203,7 @@ impl Layer for Conv2d {
             let values = &parameters[group * width..];
             pack(Rows { values, rows: depth, columns: width, stride: self.filters.outputs }, 1.0, panels);
         }
-        self.tables().phases.prepare(parameters, backward);
+        self.tables().back.prepare(&parameters[..self.filters.weight_len()], backward);
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
@@ -213,7 +213,7 @@ impl Layer for Conv2d {
     fn scratch_len(&self, _pass: &Pass) -> usize {
         let gram =
             if self.gram { patch_gram::scratch_len(&self.filters.window, self.filters.groups) } else { 0 };
-        self.upstream_panels_len().max(self.tables().phases.scratch_len()).max(gram).max(self.filters.outputs)
+        self.upstream_panels_len().max(self.tables().back.scratch_len()).max(gram).max(self.filters.outputs)
     }
 
     fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
@@ -255,7 +255,7 @@ impl Layer for Conv2d {
         let Some(downstream) = downstream else { return };
         let prepared = &weights.prepared
             [self.filters.groups * panels_len(self.tables().taps.len(), self.filters.group_outputs())..];
-        self.tables().phases.downstream(prepared, upstream, downstream, memory.scratch);
+        self.tables().back.downstream(prepared, upstream, downstream, memory.scratch);
     }
 
     fn squared_norms(&self, Gradients { pass, input, upstream, memory }: Gradients, norms: &mut [f64]) {

@@ -3,6 +3,7 @@
 use crate::kernel::gather::Offsets;
 use crate::layers::filters::Filters;
 use crate::layers::upstream_phases::Phases;
+use crate::layers::upstream_spread::Spread;
 
 /// Positions summed over in one product of the weight gradient, if examples are too small to fill it alone.
 const LONG_SUM: usize = 384;
@@ -22,7 +23,65 @@ pub(super) struct Tables {
     /// Each tap in the weights.
     pub gradient_rows: Offsets,
     /// The way back to the input.
-    pub phases: Phases,
+    pub back: Back,
+}
+
+/// How gradients get back to the input.
+pub(super) enum Back {
+    /// Pixel by pixel.
+    Phases(Phases),
+    /// Window by window, where there are few channels.
+    Spread(Spread),
+}
+
+impl Back {
+    /// The cheaper way.
+    fn new(filters: &Filters) -> Back {
+        let (window, outputs) = (&filters.window, filters.outputs);
+        if filters.groups == 1 && Spread::is_cheaper(window, outputs) {
+            Back::Spread(Spread::new(window, outputs))
+        } else {
+            Back::Phases(Phases::new(window, outputs, filters.groups))
+        }
+    }
+
+    /// Values of the transposed weights.
+    pub fn prepared_len(&self) -> usize {
+        match self {
+            Back::Phases(phases) => phases.prepared_len(),
+            Back::Spread(spread) => spread.prepared_len(),
+        }
+    }
+
+    /// Values of scratch memory.
+    pub fn scratch_len(&self) -> usize {
+        match self {
+            Back::Phases(phases) => phases.scratch_len(),
+            Back::Spread(spread) => spread.scratch_len(),
+        }
+    }
+
+    /// Packs the transposed weights (stored height, width, input, output).
+    pub fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
+        match self {
+            Back::Phases(phases) => phases.prepare(parameters, prepared),
+            Back::Spread(spread) => spread.prepare(parameters, prepared),
+        }
+    }
+
+    /// Gradients of all input pixels.
+    pub fn downstream(
+        &self,
+        prepared: &[f32],
+        upstream: &[f32],
+        downstream: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        match self {
+            Back::Phases(phases) => phases.downstream(prepared, upstream, downstream, scratch),
+            Back::Spread(spread) => spread.downstream(prepared, upstream, downstream, scratch),
+        }
+    }
 }
 
 impl Tables {
@@ -54,7 +113,7 @@ impl Tables {
         Tables {
             output_rows: Offsets::strided(window.positions(), channels),
             gradient_rows: Offsets::strided(taps.len(), channels),
-            phases: Phases::new(window, channels, groups),
+            back: Back::new(filters),
             positions: Offsets::new(corners),
             taps: Offsets::new(taps),
             many_positions: Offsets::new(many_positions),

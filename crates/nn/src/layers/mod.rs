@@ -41,6 +41,7 @@ pub mod scattering;
 pub mod unit_norm;
 pub mod upsample;
 mod upstream_phases;
+mod upstream_spread;
 pub mod window;
 pub mod winograd_conv2d;
 pub(crate) mod written_out;

@@ -1,4 +1,4 @@
-//! Convolution with stride one and a 3x3 or 5x5 window, by [Winograd's algorithm](crate::kernel::winograd).
+//! Convolution with stride one and a window of 3x3, 4x4 or 5x5, by [Winograd's algorithm](crate::kernel::winograd).
 
 use crate::kernel::elementwise::{add, squared_norm};
 use crate::kernel::line::{lines, lines_mut};
@@ -33,7 +33,7 @@ impl WinogradConv2d {
         let kernel = window.kernel_height;
         groups == 1
             && window.kernel_width == kernel
-            && (kernel == 3 || kernel == 5)
+            && (3..=5).contains(&kernel)
             && window.stride == (1, 1)
             && window.padding.0 == window.padding.1
             && window.padding.0 < kernel

@@ -1,5 +1,5 @@
 //! Convolution with stride one by Winograd's minimal filtering, at nearly the rounding error of the direct way: with 4
-//! times fewer multiplications for 3x3 kernels (2.25 times in images of up to 4x4), and 2.8 times fewer for 5x5.
+//! times fewer multiplications for 3x3 kernels (2.25 times in images of up to 4x4) and for 4x4 ones, and 2.8 times fewer for 5x5.
 //!
 //! # Source
 //! Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, arXiv:1509.09308.
@@ -25,7 +25,7 @@ use std::ops::Range;
 use self::gradient::WeightGradient;
 use self::grid::Grid;
 use self::product::Product;
-use self::scheme::{FourByThree, Scheme, TwoByFive, TwoByThree};
+use self::scheme::{FourByThree, Scheme, ThreeByFour, TwoByFive, TwoByThree};
 use self::tiles::{Gather, Scatter};
 use self::transform::{Gradient, Input, Mode, Output, Upstream, Weight};
 use self::weights::TransformWeights;
@@ -38,6 +38,7 @@ macro_rules! with_scheme {
         match ($winograd.kernel, $winograd.outputs) {
             (3, 2) => $function::<TwoByThree, 4, 2, 3>($($argument),*),
             (3, _) => $function::<FourByThree, 6, 4, 3>($($argument),*),
+            (4, _) => $function::<ThreeByFour, 6, 3, 4>($($argument),*),
             _ => $function::<TwoByFive, 6, 2, 5>($($argument),*),
         }
     };
@@ -75,7 +76,7 @@ pub struct Winograd {
 }
 
 impl Winograd {
-    /// `kernel` is 3 or 5, `padding` less than `kernel`.
+    /// `kernel` is 3, 4 or 5, `padding` less than `kernel`.
     ///
     /// # Panics
     /// If they are not, if a size is zero, or if the padded image is smaller than the kernel.
@@ -87,7 +88,7 @@ impl Winograd {
         kernel: usize,
         padding: usize,
     ) -> Self {
-        assert!(kernel == 3 || kernel == 5, "a Winograd kernel is 3x3 or 5x5, not {kernel}x{kernel}");
+        assert!((3..=5).contains(&kernel), "a Winograd kernel is 3x3, 4x4 or 5x5, not {kernel}x{kernel}");
         assert!(padding < kernel, "padding {padding} is not less than the kernel size {kernel}");
         assert!(in_channels > 0 && out_channels > 0 && height > 0 && width > 0, "empty images");
         assert!(
@@ -373,12 +374,16 @@ fn weight_gradient<
     }
 }
 
-/// Results in a tile, along each side: four where that saves multiplications. Not in the smallest images, where there is
-/// only one such tile in each: too little to pay for weights that take 2.25 times the memory.
+/// Results in a tile, along each side: as many as tiles of six allow. For 3x3 kernels that is four, where it saves multiplications, and
+/// else two: in the smallest images there is only one large tile in each, too little to pay for weights that take 2.25 times the memory.
 fn outputs_per_tile(kernel: usize, height: usize, width: usize) -> usize {
     let small = 16 * height.div_ceil(2) * width.div_ceil(2);
     let large = 36 * height.div_ceil(4) * width.div_ceil(4);
-    if kernel == 3 && height.max(width) > 4 && large < small { 4 } else { 2 }
+    match kernel {
+        3 if height.max(width) > 4 && large < small => 4,
+        3 => 2,
+        kernel => 7 - kernel,
+    }
 }
 
 /// Splits `tiles` into blocks of nearly equal size, `largest` at most: their first tiles and sizes.

@@ -144,6 +144,61 @@ impl Scheme<6, 2, 5> for TwoByFive {
     }
 }
 
+/// F(3, 4).
+pub(super) struct ThreeByFour;
+
+impl Scheme<6, 3, 4> for ThreeByFour {
+    #[inline(always)]
+    fn input<V: Vector>(inputs: [V; 6]) -> [V; 6] {
+        input_of_six(inputs)
+    }
+
+    #[inline(always)]
+    fn weight<V: Vector>([a, b, c, d]: [V; 4]) -> [V; 6] {
+        let (near, far) = (V::splat(NEAR2), V::splat(FAR2));
+        let near_weight = V::splat(NEAR_WEIGHT);
+        let near_even = a.accumulate(c, near).multiply(near_weight);
+        let near_odd = b.accumulate(d, near).multiply(near_weight);
+        let far_weight = V::splat(FAR_WEIGHT);
+        let far_even = a.accumulate(c, far).multiply(far_weight);
+        let far_odd = b.accumulate(d, far).multiply(far_weight);
+        with_points(a.multiply(V::splat(CENTRE_WEIGHT)), [near_even, near_odd], [far_even, far_odd], d)
+    }
+
+    #[inline(always)]
+    fn output<V: Vector>([a, b, c, d, e, f]: [V; 6]) -> [V; 3] {
+        let (near_even, far_even) = (b.add(c), d.add(e));
+        let (near, far) = (b.subtract(c), d.subtract(e));
+        [
+            a.add(near_even).add(far_even),
+            near.multiply(V::splat(NEAR)).accumulate(far, V::splat(FAR)),
+            f.accumulate(near_even, V::splat(NEAR2)).accumulate(far_even, V::splat(FAR2)),
+        ]
+    }
+
+    #[inline(always)]
+    fn upstream<V: Vector>([a, b, c]: [V; 3]) -> [V; 6] {
+        let near_even = a.accumulate(c, V::splat(NEAR2));
+        let far_even = a.accumulate(c, V::splat(FAR2));
+        with_points(a, [near_even, b], [far_even, b], c)
+    }
+
+    #[inline(always)]
+    fn gradient<V: Vector>([a, b, c, d, e, f]: [V; 6]) -> [V; 4] {
+        let (near, far) = (V::splat(NEAR2), V::splat(FAR2));
+        let near_even = b.add(c).multiply(V::splat(NEAR_WEIGHT));
+        let near_odd = b.subtract(c).multiply(V::splat(NEAR_WEIGHT * NEAR));
+        let far_even = d.add(e).multiply(V::splat(FAR_WEIGHT));
+        let far_odd = d.subtract(e).multiply(V::splat(FAR_WEIGHT * FAR));
+        [
+            near_even.add(far_even).accumulate(a, V::splat(CENTRE_WEIGHT)),
+            near_odd.add(far_odd),
+            near_even.multiply(near).accumulate(far_even, far),
+            f.accumulate(near_odd, near).accumulate(far_odd, far),
+        ]
+    }
+}
+
 /// F(4, 3).
 pub(super) struct FourByThree;
 

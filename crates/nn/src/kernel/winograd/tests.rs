@@ -148,7 +148,7 @@ fn check(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: u
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
-    (prop::sample::select(vec![3_usize, 5]), 1..12_usize, 1..12_usize, 1..40_usize, 1..40_usize, 1..4_usize)
+    (prop::sample::select(vec![3_usize, 4, 5]), 1..12_usize, 1..12_usize, 1..40_usize, 1..40_usize, 1..4_usize)
         .prop_flat_map(|(kernel, height, width, in_channels, out_channels, batch)| {
             let least = (kernel - height.min(width).min(kernel)).div_ceil(2);
             (least..kernel).prop_map(move |padding| Shape {
@@ -191,6 +191,7 @@ fn more_tiles_than_a_block_holds() {
     let shape =
         Shape { height: 19, width: 23, in_channels: 80, out_channels: 70, kernel: 3, padding: 1, batch: 3 };
     check(&shape, 1..3, Some(&[0.5, -2.0, 3.0]), 7);
+    check(&Shape { kernel: 4, padding: 0, ..shape }, 0..3, None, 9);
     check(&Shape { kernel: 5, padding: 2, ..shape }, 0..3, None, 8);
 }
 

@@ -6,6 +6,7 @@
 //! image of upstream gradients.
 
 use super::gather_tiles;
+use std::ops::Range;
 
 pub use super::gather_tiles::COLUMNS;
 
@@ -148,34 +149,37 @@ pub fn product(
     assert!(rows.largest + reductions.largest < image.len(), "tables reach beyond the image");
     assert!(output_rows.largest + columns <= output.len(), "tables reach beyond the output");
     assert_eq!(panels.len(), panels_len(depth, columns), "panels of {depth} x {columns}");
+    let at_once = gather_tiles::panels_at_once();
     let mut begin = 0;
-    loop {
+    while begin < depth {
         let end = depth.min(begin + REDUCTION_BLOCK);
-        for (index, panel) in panels.chunks_exact(depth * COLUMNS).enumerate() {
-            let first = index * COLUMNS;
-            let width = COLUMNS.min(columns - first);
+        let terms = |panel: usize| {
+            panels[(panel * depth + begin) * COLUMNS..(panel * depth + end) * COLUMNS].as_chunks().0
+        };
+        for (index, columns) in in_turn(columns, at_once * COLUMNS).enumerate() {
             let start = match start {
                 Start::Added { block } => Start::Added { block },
                 _ if begin > 0 => Start::Output,
-                Start::Row(row) => Start::Row(&row[first..first + width]),
+                Start::Row(row) => Start::Row(&row[columns.clone()]),
                 other => other,
             };
-            gather_tiles::panel(
-                image,
-                rows.values(),
-                &reductions.values[begin..end],
-                panel[begin * COLUMNS..end * COLUMNS].as_chunks().0,
-                start,
-                output,
-                output_rows.values(),
-                first..first + width,
-            );
+            let (reductions, panel) = (&reductions.values[begin..end], index * at_once);
+            let (rows, output_rows) = (rows.values(), output_rows.values());
+            if columns.len() > COLUMNS {
+                let panels = [terms(panel), terms(panel + 1)];
+                gather_tiles::panels(image, rows, reductions, panels, start, output, output_rows, columns);
+            } else {
+                let panels = [terms(panel)];
+                gather_tiles::panels(image, rows, reductions, panels, start, output, output_rows, columns);
+            }
         }
         begin = end;
-        if begin == depth {
-            return;
-        }
     }
+}
+
+/// Ranges of at most `most` of `count`, one after the other.
+fn in_turn(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(most).map(move |first| first..count.min(first + most))
 }
 
 #[cfg(test)]

@@ -135,11 +135,11 @@ pub fn gather_product(
     assert_eq!(rows.values.len(), output_rows.len(), "one output row for every row");
     assert!(columns.len() <= COLUMNS, "a panel has {COLUMNS} columns");
     assert!(rows.largest + reductions.largest < values.len(), "tables reach beyond the values");
-    gather_tiles::panel(
+    gather_tiles::panels(
         values,
         rows.values,
         reductions.values,
-        panel.as_chunks().0,
+        [panel.as_chunks().0],
         start,
         output,
         output_rows,

@@ -2,11 +2,12 @@
 
 use crate::ends::Ends;
 use crate::error::Result;
-use crate::kernel::elementwise::squared_norm;
+use crate::kernel::elementwise::{add, squared_norm};
 use crate::kernel::gather::{Offsets, Place, Rows, Start, pack, pack_at, panels_len, product};
 use crate::layer::RelevanceRule;
 use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, Summation, Tensor};
 use crate::layers::Context;
+use crate::layers::cells::Cells;
 use crate::layers::conv2d_tables::Tables;
 use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
@@ -25,6 +26,8 @@ pub struct Conv2d {
     tables: OnceLock<Tables>,
     /// Whether norms come from Gram matrices instead of kept gradients.
     gram: bool,
+    /// The way forwards and back, where it is shorter than that of the tables.
+    cells: Option<Cells>,
 }
 
 impl Conv2d {
@@ -62,6 +65,7 @@ impl Conv2d {
         Ok(Conv2d {
             gram: patch_gram::is_cheaper(window.positions(), depth, channels / groups),
             tables: OnceLock::new(),
+            cells: if groups == 1 { Cells::new(&window, channels) } else { None },
             filters: Filters { window, groups, outputs: channels, bias },
         })
     }
@@ -191,11 +195,18 @@ impl Layer for Conv2d {
     }
 
     fn prepared_len(&self) -> usize {
+        if let Some(cells) = &self.cells {
+            return cells.prepared_len();
+        }
         self.filters.groups * panels_len(self.tables().taps.len(), self.filters.group_outputs())
             + self.tables().back.prepared_len()
     }
 
     fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
+        let parameters = &parameters[..self.filters.weight_len()];
+        if let Some(cells) = &self.cells {
+            return cells.prepare(parameters, prepared);
+        }
         let (depth, width) = (self.tables().taps.len(), self.filters.group_outputs());
         let len = panels_len(depth, width);
         let (forward, backward) = prepared.split_at_mut(self.filters.groups * len);
@@ -203,17 +214,21 @@ impl Layer for Conv2d {
             let values = &parameters[group * width..];
             pack(Rows { values, rows: depth, columns: width, stride: self.filters.outputs }, 1.0, panels);
         }
-        self.tables().back.prepare(&parameters[..self.filters.weight_len()], backward);
+        self.tables().back.prepare(parameters, backward);
     }
 
     fn tape_len(&self, pass: &Pass) -> usize {
         pass.batch * self.tape_block(pass)
     }
 
-    fn scratch_len(&self, _pass: &Pass) -> usize {
+    fn scratch_len(&self, pass: &Pass) -> usize {
         let gram =
             if self.gram { patch_gram::scratch_len(&self.filters.window, self.filters.groups) } else { 0 };
-        self.upstream_panels_len().max(self.tables().back.scratch_len()).max(gram).max(self.filters.outputs)
+        let ways = match &self.cells {
+            Some(cells) => cells.scratch_len(pass.batch),
+            None => self.tables().back.scratch_len(),
+        };
+        self.upstream_panels_len().max(ways).max(gram).max(self.filters.outputs)
     }
 
     fn forward(&self, Forward { weights, pass, input, output, memory }: Forward) {
@@ -221,6 +236,14 @@ impl Layer for Conv2d {
             (self.filters.group_inputs(), self.filters.group_outputs(), self.tape_block(pass));
         let panels_len = panels_len(self.tables().taps.len(), width);
         let bias = &weights.parameters[self.filters.weight_len()..];
+        if let Some(cells) = &self.cells {
+            self.keep(pass, input, memory.tape);
+            cells.forward(weights.prepared, input, output, memory.scratch);
+            if self.filters.bias {
+                output.chunks_exact_mut(self.filters.outputs).for_each(|pixel| add(pixel, bias));
+            }
+            return;
+        }
         for (example, (input, output)) in input
             .chunks_exact(self.filters.window.input_len())
             .zip(output.chunks_exact_mut(self.filters.output_len()))
@@ -253,6 +276,9 @@ impl Layer for Conv2d {
 
     fn backward(&self, Backward { weights, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
+        if let Some(cells) = &self.cells {
+            return cells.downstream(weights.prepared, upstream, downstream, memory.scratch);
+        }
         let prepared = &weights.prepared
             [self.filters.groups * panels_len(self.tables().taps.len(), self.filters.group_outputs())..];
         self.tables().back.downstream(prepared, upstream, downstream, memory.scratch);

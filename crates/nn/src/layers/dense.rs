@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::kernel::elementwise::{add_scaled, dot_double, scale_into, squared_norm};
 use crate::kernel::limited::{add_limited, add_limited_products, largest};
 use crate::kernel::matrix::{Matrix, product};
+use crate::kernel::panel::{self, COLUMNS, Left};
 use crate::layer::RelevanceRule;
 use crate::layer::{
     Around, Backward, Factors, Forward, Gradients, Initial, Layer, LimitedSum, Pass, Purpose, Summation,
@@ -14,6 +15,10 @@ use crate::layers::gram::{Size, add_outer_products, gram, roundings, roundings_o
 use crate::layers::kept::Kept;
 use crate::layers::{patch_gram, pixel_bias};
 use crate::shape::Shape;
+
+/// Most weights that are laid out in panels once a step. The general product lays them out anew for every micro-batch, which takes a good
+/// part of the time of a small one; of large matrices a second copy would cost more than that.
+const MOST_IN_PANELS: usize = 1 << 17;
 
 /// A matrix and, if wanted, a bias; `W` is stored row by row, one row for each output, as PyTorch does.
 ///
@@ -146,6 +151,19 @@ impl Layer for Dense {
         (self.steps * self.inputs * self.outputs) as u64
     }
 
+    fn prepared_len(&self) -> usize {
+        let len = self.inputs * self.outputs.next_multiple_of(COLUMNS);
+        if self.steps == 1 && len <= MOST_IN_PANELS { len } else { 0 }
+    }
+
+    fn prepare(&self, parameters: &[f32], prepared: &mut [f32]) {
+        for (index, panel) in prepared.chunks_exact_mut(self.inputs * COLUMNS).enumerate() {
+            let first = index * COLUMNS;
+            let rows = first..self.outputs.min(first + COLUMNS);
+            panel::transpose(&parameters[..self.inputs * self.outputs], self.inputs, rows, panel);
+        }
+    }
+
     fn tape_len(&self, pass: &Pass) -> usize {
         if self.keeps(pass) { pass.batch * self.kept(&[]).block } else { 0 }
     }
@@ -163,6 +181,12 @@ impl Layer for Dense {
     fn forward(&self, Forward { weights, pass, input, output, .. }: Forward) {
         let rows = pass.batch * self.steps;
         let (matrix, bias) = weights.parameters.split_at(self.inputs * self.outputs);
+        if !weights.prepared.is_empty() {
+            let left = Left { values: input, rows, stride: self.inputs };
+            let place =
+                panel::Output { row_stride: self.outputs, panel_stride: COLUMNS, columns: self.outputs };
+            return panel::products(left, weights.prepared, 0, self.bias.then_some(bias), output, place);
+        }
         if self.bias {
             output.chunks_exact_mut(self.outputs).for_each(|row| row.copy_from_slice(bias));
         }

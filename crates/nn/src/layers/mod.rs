@@ -6,6 +6,7 @@ pub mod average_pool;
 pub mod batch_norm;
 pub(crate) mod blank;
 pub mod blocks;
+mod cells;
 pub mod chebyshev_sigmoid;
 pub mod conv2d;
 mod conv2d_tables;

@@ -10,27 +10,42 @@ use crate::layers::window::Window;
 /// What adding one value costs, in values that a product multiplies and adds in that time.
 const ADDING: usize = 8;
 
+/// Values that are spread at once, unless a row of windows has more.
+const AT_ONCE: usize = 32_768;
+
 /// The tables of one convolution without groups.
 pub struct Spread {
     window: Window,
     outputs: usize,
-    /// The positions of a row of windows, in the upstream gradient.
+    /// Rows of windows that are spread at once.
+    rows: usize,
+    /// The positions of so many rows, in the upstream gradient.
     positions: Offsets,
+    /// The same of the last rows of an image.
+    last_positions: Offsets,
     /// The channels of a position.
     channels: Offsets,
     /// The positions again, in what is spread.
     spread_rows: Offsets,
+    /// The same of the last rows of an image.
+    last_spread_rows: Offsets,
 }
 
 impl Spread {
     /// Prepares the tables for a convolution with `outputs` channels.
     pub fn new(window: &Window, outputs: usize) -> Spread {
+        let columns = window.taps() * window.channels;
+        let rows = (AT_ONCE / (window.output_width * columns)).clamp(1, window.output_height);
+        let (whole, last) = (rows * window.output_width, window.output_height % rows * window.output_width);
         Spread {
             window: *window,
             outputs,
-            positions: Offsets::strided(window.output_width, outputs),
+            rows,
+            positions: Offsets::strided(whole, outputs),
+            last_positions: Offsets::strided(last, outputs),
             channels: Offsets::strided(outputs, 1),
-            spread_rows: Offsets::strided(window.output_width, window.taps() * window.channels),
+            spread_rows: Offsets::strided(whole, columns),
+            last_spread_rows: Offsets::strided(last, columns),
         }
     }
 
@@ -50,9 +65,9 @@ impl Spread {
         panels_len(self.outputs, self.columns())
     }
 
-    /// Values of what a row of windows spreads.
+    /// Values of what is spread at once.
     pub fn scratch_len(&self) -> usize {
-        self.window.output_width * self.columns()
+        self.positions.len() * self.columns()
     }
 
     /// Packs the transposed weights (stored height, width, input, output): a row for each output, a column for each tap and input.
@@ -80,18 +95,27 @@ impl Spread {
             .chunks_exact(self.window.output_height * line_len)
             .zip(downstream.chunks_exact_mut(self.window.input_len()));
         for (upstream, downstream) in examples {
-            for (row, line) in upstream.chunks_exact(line_len).enumerate() {
+            for (block, lines) in upstream.chunks(self.rows * line_len).enumerate() {
+                let (positions, spread_rows) = if lines.len() == self.rows * line_len {
+                    (&self.positions, &self.spread_rows)
+                } else {
+                    (&self.last_positions, &self.last_spread_rows)
+                };
+                let columns = self.columns();
                 product(
-                    line,
-                    &self.positions,
+                    lines,
+                    positions,
                     &self.channels,
                     prepared,
-                    self.columns(),
+                    columns,
                     Start::Zero,
                     spread,
-                    &self.spread_rows,
+                    spread_rows,
                 );
-                self.add_windows(row, spread, downstream);
+                let spread = &spread[..positions.len() * columns];
+                for (row, spread) in spread.chunks_exact(self.window.output_width * columns).enumerate() {
+                    self.add_windows(block * self.rows + row, spread, downstream);
+                }
             }
         }
     }
@@ -101,8 +125,8 @@ impl Spread {
         let window = &self.window;
         for (position, values) in spread.chunks_exact(self.columns()).enumerate() {
             let first = position * window.stride.1;
-            let columns =
-                first.max(window.padding.1)..(first + window.kernel_width).min(window.width + window.padding.1);
+            let columns = first.max(window.padding.1)
+                ..(first + window.kernel_width).min(window.width + window.padding.1);
             for (tap, values) in values.chunks_exact(window.kernel_width * window.channels).enumerate() {
                 let y = row * window.stride.0 + tap;
                 if columns.is_empty() || y < window.padding.0 || y >= window.height + window.padding.0 {

@@ -150,6 +150,11 @@ impl Winograd {
         self.positions() * (input.max(output) + forward.max(backward).max(gradient))
     }
 
+    /// Multiplications of the forward direction for each image and pair of channels.
+    pub fn multiplications(&self) -> usize {
+        self.forward.0.tiles() * self.positions()
+    }
+
     /// Multiplications per tile and pair of channels.
     fn positions(&self) -> usize {
         (self.kernel + self.outputs - 1).pow(2)

@@ -148,7 +148,14 @@ fn check(shape: &Shape, examples: Range<usize>, factors: Option<&[f32]>, seed: u
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
-    (prop::sample::select(vec![3_usize, 4, 5]), 1..12_usize, 1..12_usize, 1..40_usize, 1..40_usize, 1..4_usize)
+    (
+        prop::sample::select(vec![3_usize, 4, 5]),
+        1..12_usize,
+        1..12_usize,
+        1..40_usize,
+        1..40_usize,
+        1..4_usize,
+    )
         .prop_flat_map(|(kernel, height, width, in_channels, out_channels, batch)| {
             let least = (kernel - height.min(width).min(kernel)).div_ceil(2);
             (least..kernel).prop_map(move |padding| Shape {

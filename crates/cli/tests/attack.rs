@@ -41,7 +41,7 @@ fn membership_of_two_runs_side_by_side() {
             .iter()
             .map(|attack| attack["attack"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["loss", "gradient norm", "likelihood ratio"]);
+        assert_eq!(names, ["loss", "gradient norm", "hidden layers", "likelihood ratio"]);
         for attack in run["attacks"].as_array().unwrap() {
             let area = attack["auc"].as_f64().unwrap();
             // About 120 of each: four standard deviations of a useless score are 0.15, and there is little to overfit.
@@ -136,6 +136,34 @@ fn poisoning_of_two_runs_side_by_side() {
     }
     assert!(project.path("poison.svg").is_file());
     refused(&project, &["attack", "poisoning", "plain", "--fractions", "2"], "between 0 and 1");
+    let one_class = |poison: &str| {
+        let arguments = [
+            "attack",
+            "poisoning",
+            "plain",
+            "--fractions",
+            "0,1",
+            "--class",
+            "yes",
+            "--json",
+            "--poison",
+            poison,
+        ];
+        let output = project.muffle(&arguments);
+        assert!(output.status.success(), "{output:?}");
+        let models = last_json(&output)["runs"][0]["models"].clone();
+        [0, 1].map(|place| models[place]["class_accuracy"].as_f64().unwrap())
+    };
+    // A class whose records are gone, or stand beside as many under the other label, is not found any more.
+    let (inserted, deleted) = (one_class("inserted"), one_class("deleted"));
+    assert!(inserted[0] == deleted[0] && inserted[1] < inserted[0], "{inserted:?}");
+    assert_eq!(deleted[1], 0.0);
+    refused(&project, &["attack", "poisoning", "plain", "--class", "yes"], "--poison inserted");
+    refused(
+        &project,
+        &["attack", "poisoning", "plain", "--poison", "deleted", "--class", "x"],
+        "the classes are no, yes",
+    );
 }
 
 #[test]

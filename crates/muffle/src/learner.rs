@@ -1,6 +1,7 @@
 //! Plain training, without noise: of what is never published, or learns from public records and released values alone.
 
 use crate::State;
+use crate::data::{View, Views};
 use crate::error::{Error, Result};
 use crate::ledger::{Access, Ledger, Purpose};
 use crate::mechanism::{Gradients, Mechanism};
@@ -74,6 +75,24 @@ impl Learner {
             )));
         }
         Ok((description, Arc::new(network)))
+    }
+
+    /// The weights of a network that learned from these records.
+    pub(crate) fn teach(
+        &self,
+        network: &Arc<Network>,
+        records: &View,
+        threads: Option<usize>,
+        seed: u64,
+    ) -> Result<Vec<f32>> {
+        let mut pupil = Pupil::new(self, network.clone(), threads, seed)?;
+        let mut batches = Batches::new((0..records.len()).collect(), seed);
+        while pupil.step() < self.steps {
+            let batch = records.select(batches.take(self.batch_size));
+            let (augmentation, step) = (self.augmentation.augmentation(), pupil.step());
+            pupil.learn(&Views::new(batch, augmentation, seed ^ step, 0, 1))?;
+        }
+        Ok(pupil.result().to_vec())
     }
 }
 

@@ -6,7 +6,8 @@ use muffle::attack::extraction::{STEPS, extract};
 use muffle::attack::inversion::invert;
 use muffle::attack::likelihood_ratio::by_likelihood_ratio;
 use muffle::attack::membership::{Suspects, by_gradient_norm, by_loss};
-use muffle::attack::poisoning::poison;
+use muffle::attack::poisoning::{Poison, poison};
+use muffle::attack::white_box::by_hidden_layers;
 use muffle::data::column::Column;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::noise::{Key, Purpose, Stream, Uniform};
@@ -63,11 +64,13 @@ fn model(plan: &Plan, dataset: &Dataset) -> Vec<f32> {
     train_in_memory(plan, dataset, Key::from_seed(5), &never(), &|| {}).unwrap().unwrap()
 }
 
-fn areas(plan: &Plan, parameters: &[f32], suspects: &Suspects) -> [f64; 2] {
+fn areas(plan: &Plan, parameters: &[f32], suspects: &Suspects) -> [f64; 3] {
     let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
     let loss = by_loss(&mut evaluator, parameters, suspects).unwrap();
     let gradient = by_gradient_norm(plan.network.clone(), parameters, suspects, Some(1)).unwrap();
-    [loss.area(), gradient.area()]
+    // Scores half of the suspects, so that useless ones are off by √2 times as much.
+    let hidden = by_hidden_layers(&plan.network, parameters, suspects, Some(1), 1).unwrap();
+    [loss.area(), gradient.area(), 0.5 + (hidden.area() - 0.5) / 2f64.sqrt()]
 }
 
 #[test]
@@ -178,13 +181,13 @@ fn inversion_finds_what_a_class_looks_like() {
     let layers = "model={layers=[{type=\"flatten\"},{type=\"dense\",features=2}]}";
     let plan = plan(&dataset, &["batch_size=20", "steps=20", "learning_rate=0.1", layers]);
     let parameters = model(&plan, &dataset);
-    for class in [0, 1] {
-        let found = invert(&plan.network, &parameters, &dataset, class, 50).unwrap();
+    for (class, prior) in [(0, None), (1, None), (0, Some(3)), (1, Some(3))] {
+        let found = invert(&plan.network, &parameters, &dataset, class, 50, prior).unwrap();
         assert!(found.after > found.before && found.after > 0.6, "{} to {}", found.before, found.after);
         assert!(found.likeness > 0.5, "{}", found.likeness);
     }
     let refused = |dataset: &Dataset, class: usize| {
-        invert(&plan.network, &parameters, dataset, class, 1).unwrap_err().to_string()
+        invert(&plan.network, &parameters, dataset, class, 1, Some(3)).unwrap_err().to_string()
     };
     assert!(refused(&dataset, 2).contains("left, right"));
     assert!(refused(&noise(1), 0).contains("no images"));
@@ -259,7 +262,7 @@ fn wrong_labels_cost_accuracy_and_none_cost_nothing() {
     let plan = plan(&dataset, &["steps=100"]);
     let never = never();
     let trainings = Trainings { workers: 2, seed: 5, stop: &never, after_step: &|| {} };
-    let attack = |fractions: &[f64]| poison(&plan, &dataset, fractions, &trainings);
+    let attack = |fractions: &[f64]| poison(&plan, &dataset, Poison::Labels, fractions, &trainings);
     let found = attack(&[0.0, 1.0]).unwrap().unwrap();
     let mut evaluator = Evaluator::new(plan.network.clone(), Some(1)).unwrap();
     let clean = evaluator.evaluate(&model(&plan, &dataset), &dataset.test()).unwrap().accuracy.unwrap();

@@ -27,6 +27,9 @@ pub struct Arguments {
     /// Changes of the pixels
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
+    /// Directions in which images of the test split differ most, along which the image is sought; 0 changes single pixels
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    prior: usize,
 }
 
 impl Attack for Arguments {
@@ -47,7 +50,14 @@ impl Attack for Arguments {
                     dataset.classes().join(", ")
                 )
             })?;
-            Ok(invert(&trained.network, &trained.parameters, dataset, place, self.steps)?)
+            Ok(invert(
+                &trained.network,
+                &trained.parameters,
+                dataset,
+                place,
+                self.steps,
+                (self.prior > 0).then_some(self.prior),
+            )?)
         };
         let found = targets.iter().map(attack).collect::<Outcome<Vec<Inversion>>>()?;
         let shape = targets[0].dataset.input();
@@ -63,19 +73,21 @@ impl Attack for Arguments {
     fn object(&self, found: &Inversion) -> Value {
         json!({
             "class": self.class, "image": self.output, "probability_before": found.before, "probability": found.after,
-            "likeness": found.likeness,
+            "likeness": found.likeness, "likeness_elsewhere": found.likeness_elsewhere,
         })
     }
 
     fn lines(&self, names: &[String], found: &[Inversion]) -> String {
         let mut text = format!("Class {}:\n", self.class);
-        for (name, Inversion { before, after, likeness, .. }) in names.iter().zip(found) {
+        let first = if self.prior > 0 { "the mean image" } else { "a grey image" };
+        for (name, Inversion { before, after, likeness, likeness_elsewhere, .. }) in names.iter().zip(found) {
             let (before, after) = (100.0 * before, 100.0 * after);
             text += &format!(
-                "{name}  probability {after:.2} %, from {before:.2} % for a grey image; likeness {likeness:.3}\n"
+                "{name}  probability {after:.2} %, from {before:.2} % for {first}; likeness {likeness:.3} to training images, \
+                 {likeness_elsewhere:.3} to test images\n"
             );
         }
-        text += "\nLikeness is the correlation with the mean training image of the class.\n";
+        text += "\nLikeness is the correlation with the mean image of the class, both less the mean image of all where there is a prior.\n";
         text + &format!("Image: {}\n", self.output.display())
     }
 }

@@ -7,6 +7,7 @@ use crate::train::Outcome;
 use clap::Args;
 use muffle::attack::likelihood_ratio::{self, by_likelihood_ratio};
 use muffle::attack::membership::{GRADIENT_NORM, LOSS, Suspects, by_gradient_norm, by_loss};
+use muffle::attack::white_box::{self, by_hidden_layers};
 use muffle::attack::{Entry, Rate, Roc};
 use muffle::train::Evaluator;
 use muffle_accounting::attacker;
@@ -62,6 +63,9 @@ impl Arguments {
         if network.mixing_layer().is_none() {
             let roc = by_gradient_norm(network.clone(), parameters, &suspects, threads)?;
             curves.push((GRADIENT_NORM.name, roc));
+            let seed = self.trainer.seed;
+            let roc = by_hidden_layers(network, parameters, &suspects, threads, seed)?;
+            curves.push((white_box::ENTRY.name, roc));
         }
         if let Some(count) = self.shadows {
             let plan = target.plan()?;
@@ -78,7 +82,8 @@ impl Arguments {
 }
 
 impl Attack for Arguments {
-    const ENTRIES: &'static [&'static Entry] = &[&LOSS, &GRADIENT_NORM, &likelihood_ratio::ENTRY];
+    const ENTRIES: &'static [&'static Entry] =
+        &[&LOSS, &GRADIENT_NORM, &white_box::ENTRY, &likelihood_ratio::ENTRY];
     type Found = Report;
 
     fn models(&self) -> &Models {

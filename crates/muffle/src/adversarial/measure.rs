@@ -1,9 +1,9 @@
 //! What generated records are worth.
 
 use super::generator::Generator;
-use crate::data::{Dataset, Records, View, Views};
+use crate::data::{Dataset, Records, View};
 use crate::error::Result;
-use crate::learner::{Batches, Learner, Pupil};
+use crate::learner::Learner;
 use crate::picture::png;
 use crate::train::{Evaluation, Evaluator};
 use muffle_nn::initialise::SplitMix;
@@ -24,16 +24,8 @@ pub fn classify(
     threads: Option<usize>,
     seed: u64,
 ) -> Result<(Evaluation, Vec<f32>)> {
-    let mut pupil = Pupil::new(learner, network.clone(), threads, seed)?;
-    let view = dataset.train();
-    let mut batches = Batches::new((0..view.len()).collect(), seed);
-    while pupil.step() < learner.steps {
-        let batch = view.select(batches.take(learner.batch_size));
-        let (augmentation, step) = (learner.augmentation.augmentation(), pupil.step());
-        pupil.learn(&Views::new(batch, augmentation, seed ^ step, 0, 1))?;
-    }
+    let parameters = learner.teach(network, &dataset.train(), threads, seed)?;
     let mut evaluator = Evaluator::new(network.clone(), threads)?;
-    let parameters = pupil.result().to_vec();
     Ok((evaluator.evaluate(&parameters, &dataset.test())?, parameters))
 }
 

@@ -9,6 +9,7 @@ mod entry;
 pub mod equations;
 pub mod extraction;
 pub mod generator;
+pub mod image_prior;
 pub mod inversion;
 pub mod likelihood_ratio;
 pub mod membership;
@@ -16,6 +17,7 @@ pub mod poisoning;
 pub mod reconstruction;
 mod roc;
 mod trainings;
+pub mod white_box;
 
 pub use entry::Entry;
 pub use roc::{Rate, Roc};
@@ -25,6 +27,7 @@ pub use trainings::Trainings;
 pub static ATTACKS: &[&Entry] = &[
     &membership::LOSS,
     &membership::GRADIENT_NORM,
+    &white_box::ENTRY,
     &likelihood_ratio::ENTRY,
     &extraction::ENTRY,
     &equations::ENTRY,

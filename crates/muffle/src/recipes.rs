@@ -54,6 +54,7 @@ built_in!(
     "ma-2023-table-2",
     "ma-2023-table-3",
     "relevance-mnist-epsilon-2",
+    "relevance-cifar10-epsilon-2",
     "wang-2023-table-3",
     "wang-2023-table-3-afrrs",
     "wang-2023-table-4",

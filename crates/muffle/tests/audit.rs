@@ -1,5 +1,6 @@
 //! Steps of published methods under attack.
 
+use muffle::audit::schedule::{self, Schedule};
 use muffle::audit::step::{Settings, audit, refutable};
 use muffle::audit::{Report, Verdict};
 use muffle::methods::{CRITICS, Claim, METHODS, Mode};
@@ -49,6 +50,37 @@ fn what_a_method_learns_before_its_steps_is_part_of_its_audit() {
     let [plain, relevant] =
         ["dp-sgd", "relevance-noise"].map(|method| step(method, Mode::Sound, 200, 300).measured);
     assert!(plain != relevant && relevant > 1.0, "{plain}, {relevant}");
+}
+
+/// A total that is printed for a whole run falls with the sampler on; that of the sound form stands, and its attack is no weaker than
+/// one that would show a tenth of the noise.
+#[test]
+fn totals_of_whole_schedules_are_audited_with_the_sampler_on() {
+    let play = |method: &str, mode: Mode, steps: u64, epsilon: Option<f64>, noise_multiplier: f64| {
+        let settings = Settings {
+            method: method.to_string(),
+            mode,
+            noise_multiplier,
+            width: 40,
+            settings: Vec::new(),
+            trials: 150,
+            seed: 1,
+            confidence: 0.95,
+            delta: 1e-5,
+        };
+        schedule::audit(&settings, &Schedule { steps, sample_rate: 0.1, epsilon }).map(|found| found.0)
+    };
+    let published = play("icgc", Mode::AsPublished, 60, Some(0.51), 1.0).unwrap().report;
+    assert_eq!(published.verdict, Verdict::Violated, "{published:?}");
+    assert!((published.claimed.unwrap() - 0.51).abs() < 0.01 && published.measured > 2.0, "{published:?}");
+    let sound = play("icgc", Mode::Sound, 60, Some(0.51), 1.0).unwrap();
+    assert_eq!(sound.report.verdict, Verdict::NoContradictionFound, "{sound:?}");
+    let less = play("dp-sgd", Mode::Sound, 60, None, sound.noise_multiplier / 10.0).unwrap().report;
+    assert!(less.measured > 0.51 && less.proved.unwrap() > less.measured, "{less:?}");
+    let refused =
+        |method: &str, mode: Mode, steps: u64| play(method, mode, steps, None, 1.0).unwrap_err().to_string();
+    assert!(refused("icgc", Mode::Sound, 1).contains("two or more"));
+    assert!(refused("dp-sgd-decay", Mode::AsPublished, 5).contains("no sampling"));
 }
 
 /// Both readings of DPGAN's noise, and the price of one group for all of GANobfuscator's. Its other readings have noise to spare.

@@ -4,6 +4,7 @@ use super::left::{PlotArguments, table};
 use super::plots::{Scores, panels};
 use super::{Outcome, exit_code, print_epsilons};
 use clap::Args;
+use muffle::audit::schedule::{self, Schedule};
 use muffle::audit::step::{Settings, StepReport, audit};
 use muffle::methods::Mode;
 use muffle_accounting::Event;
@@ -12,11 +13,14 @@ use muffle_accounting::Event;
 ///
 /// The real code of the method runs thousands of times on pairs of neighbouring data sets. Some plays choose the pair, the
 /// statistic and the threshold, fresh ones count its errors. Exit code 1 if a claim is refuted.
+///
+/// With --steps all steps of a run are seen, and the record takes part when the sampler says so: for totals that are claimed with sampling.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle audit step --method dp-sgd
   muffle audit step --method dp-adam-ilg --mode as-published
-  muffle audit step --method icgc --mode as-published --json --plot icgc.svg")]
+  muffle audit step --method icgc --mode as-published --json --plot icgc.svg
+  muffle audit step --method icgc --mode as-published --steps 1000 --sample-rate 0.01 --epsilon 0.51 --trials 400")]
 pub struct Arguments {
     /// The method: see `muffle methods`
     #[arg(long, value_name = "NAME")]
@@ -26,6 +30,15 @@ pub struct Arguments {
     mode: String,
     #[command(flatten)]
     options: Options,
+    /// See all of N steps, with the sampler on, in place of one step without it
+    #[arg(long, value_name = "N", requires = "sample_rate")]
+    steps: Option<u64>,
+    /// Probability that the record takes part in a step
+    #[arg(long, value_name = "Q", requires = "steps")]
+    sample_rate: Option<f64>,
+    /// The total that the noise of all steps is set for, by the form's own argument, in place of a noise multiplier
+    #[arg(long, value_name = "EPSILON", requires = "steps", conflicts_with = "noise_multiplier")]
+    epsilon: Option<f64>,
     /// Change a key of the recipe that the step runs by: parameters.outside=1
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
@@ -76,33 +89,49 @@ impl Options {
     }
 }
 
+impl Arguments {
+    /// The schedule that is asked for.
+    fn schedule(&self) -> Option<Schedule> {
+        let (steps, sample_rate) = self.steps.zip(self.sample_rate)?;
+        Some(Schedule { steps, sample_rate, epsilon: self.epsilon })
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let modes = [Mode::Sound, Mode::AsPublished];
     let mode = modes.into_iter().find(|mode| mode.name() == arguments.mode).unwrap_or_default();
     let settings = arguments.options.settings(&arguments.method, mode, arguments.settings.clone());
-    let (found, attack) = audit(&settings)?;
+    let schedule = arguments.schedule();
+    let (found, attack) = match &schedule {
+        Some(schedule) => schedule::audit(&settings, schedule)?,
+        None => audit(&settings)?,
+    };
+    let event = Event::gaussian(found.noise_multiplier);
     let scores = Scores {
         statistic: found.statistic.split(':').next().unwrap_or_default(),
         present: &attack.present,
         absent: &attack.absent,
-        event: Some(&Event::gaussian(found.noise_multiplier)),
+        event: schedule.is_none().then_some(&event),
         adjacency: found.report.adjacency,
     };
     arguments.plots.leave(|| table("Audit of one step", &[&found.report]), || Ok(panels(&scores)?))?;
     match arguments.json {
         true => println!("{}", serde_json::to_string(&found)?),
-        false => print(&found),
+        false => print(&found, schedule.as_ref()),
     }
     Ok(exit_code(found.report.verdict))
 }
 
-fn print(found: &StepReport) {
+fn print(found: &StepReport, schedule: Option<&Schedule>) {
     let report = &found.report;
     let rate = |count: u64| 100.0 * count as f64 / report.trials as f64;
     print_epsilons(report);
+    let steps = schedule.map_or("one step".to_string(), |Schedule { steps, sample_rate, .. }| {
+        format!("{steps} steps at a sample rate of {sample_rate}")
+    });
     println!(
-        "            at delta {}, {}, one step with noise multiplier {}",
+        "            at delta {}, {}, {steps} with noise multiplier {}",
         report.delta, report.adjacency, found.noise_multiplier
     );
     if let Some(statement) = report.stronger_statement() {

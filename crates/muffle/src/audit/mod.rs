@@ -3,7 +3,7 @@
 //! An audit plays a [`Game`] many times: one of two neighbouring data sets is used, the attacker sees what is released, and
 //! says which it was. [`attack`] looks for the best test on some plays and counts its errors on fresh ones; [`bounds`](crate::bounds)
 //! turns the counts into an epsilon. [`step`] audits one step of a method by the releases themselves, the strongest
-//! position an attacker can have.
+//! position an attacker can have, and [`schedule`] all steps of a run with the sampler on.
 
 mod attack;
 pub mod committee;
@@ -17,6 +17,7 @@ mod report;
 mod reports;
 pub mod results;
 pub mod runs;
+pub mod schedule;
 mod score;
 pub mod step;
 mod steps_game;

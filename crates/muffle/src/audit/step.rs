@@ -7,6 +7,7 @@ use super::neighbours::{labels, neighbours};
 use super::planted::{Planted, Record};
 use super::release;
 use super::report::{Argument, Report, Verdict};
+use super::schedule::Schedule;
 use super::steps_game::StepsGame;
 use super::subject::{MakeMethod, Subject};
 use crate::State;
@@ -91,11 +92,11 @@ pub struct Case {
 impl Case {
     /// One step of a method without sampling, on a [`Planted`] network with threshold one.
     pub fn new(settings: &Settings) -> Result<Case> {
-        Case::on(&Planted::new(settings.width), settings)
+        Case::on(&Planted::new(settings.width), settings, &Schedule::ONE_STEP)
     }
 
-    /// The same on a network of one's choice.
-    fn on(planted: &Planted, settings: &Settings) -> Result<Case> {
+    /// The steps of a schedule, on a network of one's choice.
+    pub(super) fn on(planted: &Planted, settings: &Settings, schedule: &Schedule) -> Result<Case> {
         let entry = methods::find(&settings.method).map_err(Error::Plan)?;
         let own = |setting: &&&str| {
             ["sampler", "adjacency", "noise", "clip"]
@@ -107,21 +108,27 @@ impl Case {
         changes.extend(settings.settings.iter().cloned());
         // A price that is stated for epochs of batches has no meaning for a step: its steps are those of the sound form.
         let epochs = entry.claim == Claim::ReshuffledEpoch && settings.mode == Mode::AsPublished;
+        if epochs && *schedule != Schedule::ONE_STEP {
+            return Err(Error::Plan(format!(
+                "the published price of `{}` is for epochs of disjoint batches, which have no sampling to be audited",
+                entry.name
+            )));
+        }
         let model = ModelChoice::from(&planted.model());
         let recipe = Recipe {
-            run: RunRecipe { delta: settings.delta, ..RunRecipe::new("none") },
+            run: RunRecipe { delta: settings.delta, epsilon: schedule.epsilon, ..RunRecipe::new("none") },
             training: GradientRecipe {
                 method: entry.name.to_string(),
                 mode: if epochs { Mode::Sound } else { settings.mode },
-                noise_multiplier: Some(settings.noise_multiplier),
-                steps: Some(1),
+                noise_multiplier: schedule.epsilon.is_none().then_some(settings.noise_multiplier),
+                steps: Some(schedule.steps),
                 ..GradientRecipe::new(model, BATCH_SIZE, 1.0, 1.0)
             },
         };
         let data = DataShape {
             input: Shape::Vector(settings.width),
             targets: TargetShape::Classes(2),
-            records: BATCH_SIZE as usize,
+            records: (BATCH_SIZE as f64 / schedule.sample_rate).round() as usize,
             visibility: Visibility::Public,
             split_by_hash: false,
             texts: None,
@@ -145,7 +152,7 @@ impl Case {
     }
 
     /// The step at the planted parameters.
-    fn subject(&self, planted: &Planted) -> Subject<'_> {
+    pub(super) fn subject(&self, planted: &Planted) -> Subject<'_> {
         let subject = Subject::of(&self.plan, planted.parameters(&self.plan.network));
         let method: MakeMethod = match &self.learned {
             Some(state) => Box::new(move || {
@@ -223,7 +230,7 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     let (planted, biased) = (Planted::new(settings.width), Planted::with_biases(settings.width));
     // Of a published form that is about classes, what it gives away of them by themselves.
     let open = settings.mode == Mode::AsPublished && case.plan.method.needs_classes;
-    let labelled = open.then(|| Case::on(&biased, settings)).transpose()?;
+    let labelled = open.then(|| Case::on(&biased, settings, &Schedule::ONE_STEP)).transpose()?;
     let subjects = (case.subject(&planted), labelled.as_ref().map(|case| case.subject(&biased)));
     let mut games = games(&subjects.0, &planted)?;
     if let Some(subject) = &subjects.1 {
@@ -252,7 +259,7 @@ fn objective(gaussian: bool, settings: &Settings) -> Objective {
     if gaussian { Objective::Mu } else { Objective::Epsilon { delta: settings.delta } }
 }
 
-fn check(settings: &Settings) -> Result<()> {
+pub(super) fn check(settings: &Settings) -> Result<()> {
     let refuse = |reason: String| Err(Error::Plan(reason));
     if !(settings.confidence > 0.0 && settings.confidence < 1.0) {
         return refuse(format!("confidence {} is outside (0, 1)", settings.confidence));

@@ -214,6 +214,9 @@ unsafe fn tile_portable<const PANELS: usize, const ROWS: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    // Plain loops unroll into registers where chains of iterators do not.
+    #![allow(clippy::needless_range_loop)]
+
     use super::{Begin, COLUMNS, Terms};
     use std::arch::x86_64::*;
     use std::array::from_fn;

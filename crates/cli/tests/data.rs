@@ -60,6 +60,8 @@ fn the_list_names_every_set_and_how_to_get_it() {
         "optdigits",
         "adult",
         "breast-cancer",
+        "leaves",
+        "leaves-grey",
     ];
     assert_eq!(names, expected);
     assert_eq!(list[0]["found"], "built in");

@@ -87,6 +87,20 @@ fn features_are_kept_and_damaged_ones_are_made_anew() {
     assert!(fs::read(training).unwrap() == whole);
 }
 
+/// Views of a record are looked at together, on features that were made of each before.
+#[test]
+fn a_model_learns_from_features_of_views() {
+    let project = project();
+    let views = "augmentation={views=3,shift=1}";
+    let mut command =
+        project.command(&["train", "digits.toml", "--quiet", "--json", "--output", "views", "--set", views]);
+    let output = command.env("MUFFLE_CACHE", project.path("cache")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let accuracy = last_json(&output)["test_accuracy"].as_f64().unwrap();
+    assert!(accuracy > 0.8, "{accuracy}");
+    assert_eq!(kept(&project).len(), 4, "two splits and two views");
+}
+
 /// A stop while features are made leaves a run that goes on.
 #[test]
 fn a_run_can_be_stopped_before_its_first_step() {
@@ -112,7 +126,12 @@ fn a_run_can_be_stopped_before_its_first_step() {
 fn what_does_not_go_with_features_is_said() {
     let project = project();
     for (setting, part) in [
-        ("augmentation.views=2", "augmentation"),
+        ("augmentation.views=2", "augmentation.views = 2"),
+        ("augmentation={views=1,shift=1}", "set views to 2 or more"),
+        ("augmentation={views=3,flip=true}", "augmentation.views = 3"),
+        ("features.kind=filters", "features.patches"),
+        ("features.patches=0", "features.patches = 0"),
+        ("features={kind=\"filters\",prior={weights=\"none.safetensors\",layers=2}}", "none.safetensors"),
         ("principal_components={dimensions=3,noise_multiplier=1}", "principal_components"),
         ("features.groups=5", "5 groups must divide its 81 channels"),
         ("features.kind=wavelet", "scattering"),

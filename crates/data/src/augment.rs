@@ -47,6 +47,21 @@ impl Augmentation {
         *self == Augmentation::default()
     }
 
+    /// Numbers of so many views of record 0 that differ from each other and from the record itself; `None` if there are not so many.
+    pub fn different(&self, seed: u64, count: usize) -> Option<Vec<u64>> {
+        const TRIES: u64 = 10_000;
+        let mut draws = vec![Draw { shift: [0; 2], crop: [0; 2], flip: false, turn: None }];
+        let mut numbers = Vec::with_capacity(count);
+        for number in 0..TRIES {
+            let draw = self.draw(seed, 0, number);
+            if numbers.len() < count && !draws.contains(&draw) {
+                draws.push(draw);
+                numbers.push(number);
+            }
+        }
+        (numbers.len() == count).then_some(numbers)
+    }
+
     /// Writes view `view` of record `record`: a pure function of its arguments, whatever the batch or the thread.
     ///
     /// `background` gives the value of each channel outside the image. Inputs that are not images are copied.
@@ -221,7 +236,8 @@ fn reflect(position: isize, size: usize) -> usize {
     if position < size { position } else { period as usize - position }
 }
 
-/// Every record of a view `count` times in a row, each time augmented differently.
+/// Every record of a view `count` times in a row, each time augmented differently; as its data set has it, where views were made in
+/// advance.
 ///
 /// # Guarantee
 /// The engine takes the mean of a record's gradients before anything is clipped: a record contributes as much to a clipped
@@ -234,6 +250,8 @@ pub struct Views<'a> {
     first: u64,
     count: usize,
     background: Vec<f32>,
+    /// Whether all records are moved as record 0 is.
+    alike: bool,
 }
 
 impl<'a> Views<'a> {
@@ -250,7 +268,12 @@ impl<'a> Views<'a> {
             }
             _ => Vec::new(),
         };
-        Views { view, augmentation, seed, first, count, background }
+        Views { view, augmentation, seed, first, count, background, alike: false }
+    }
+
+    /// One view of each record, moved as view `number` of record 0 is: what becomes of a record does not depend on its place.
+    pub fn alike(view: View<'a>, augmentation: Augmentation, seed: u64, number: u64) -> Views<'a> {
+        Views { alike: true, ..Views::new(view, augmentation, seed, number, 1) }
     }
 
     /// Views of each record.
@@ -266,14 +289,21 @@ impl Examples for Views<'_> {
 
     fn read(&self, index: usize, input: &mut [f32]) {
         let (example, dataset) = (index / self.count, self.view.dataset());
+        let number = self.first + (index % self.count) as u64;
+        if let further @ [_, ..] = dataset.further_views() {
+            return match number as usize % (1 + further.len()) {
+                0 => self.view.read(example, input),
+                view => self.view.read_from(&further[view - 1], example, input),
+            };
+        }
         let Shape::Image { channels, .. } = dataset.input() else {
             return self.view.read(example, input);
         };
         if self.augmentation.is_none() {
             return self.view.read(example, input);
         }
-        let view = self.first + (index % self.count) as u64;
-        let draw = self.augmentation.draw(self.seed, self.view.record(example), view);
+        let record = if self.alike { 0 } else { self.view.record(example) };
+        let draw = self.augmentation.draw(self.seed, record, number);
         // Straight from the stored pixels: a step allocates nothing.
         let start = self.view.record(example) * input.len();
         draw.write(dataset.input(), &self.background, input, |position, pixel| {

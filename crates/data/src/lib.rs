@@ -29,6 +29,7 @@ pub mod error;
 pub mod fetch;
 pub mod format;
 pub mod generated;
+pub mod leaves;
 pub mod limits;
 pub mod locate;
 pub mod made_up;

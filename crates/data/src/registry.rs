@@ -6,7 +6,7 @@ use super::sets;
 use muffle_nn::model_file::nearest;
 
 /// Every named set.
-pub static ENTRIES: [&Entry; 10] = [
+pub static ENTRIES: [&Entry; 12] = [
     &sets::mnist::ENTRY,
     &sets::fashion_mnist::ENTRY,
     &sets::cifar10::ENTRY,
@@ -17,6 +17,8 @@ pub static ENTRIES: [&Entry; 10] = [
     &sets::optdigits::ENTRY,
     &sets::adult::ENTRY,
     &sets::breast_cancer::ENTRY,
+    &sets::leaves::COLOUR,
+    &sets::leaves::GREY,
 ];
 
 /// The set of this name.

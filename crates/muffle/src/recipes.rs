@@ -31,6 +31,7 @@ built_in!(
     "scattering-mnist",
     "scattering-fashion-mnist",
     "scattering-cifar10",
+    "leaves-prior",
     "pca-mnist-epsilon-0.5",
     "pca-mnist-epsilon-2",
     "pca-mnist-epsilon-8",

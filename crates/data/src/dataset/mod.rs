@@ -159,6 +159,8 @@ pub struct Dataset {
     /// Whether a hash of each record decided between the two.
     split_by_hash: bool,
     public: Option<Split>,
+    /// Further views of the training records, where they were made in advance.
+    further: Vec<Records>,
 }
 
 impl Dataset {
@@ -198,6 +200,7 @@ impl Dataset {
             test,
             split_by_hash: false,
             public: None,
+            further: Vec::new(),
         };
         if input.is_empty() || input.len() > limits::MAXIMUM_RECORD {
             return Err(dataset.refusal(format!("a record of shape {input} cannot be an input of a network")));
@@ -273,6 +276,21 @@ impl Dataset {
         let public = self.test.select(&positions[..count]);
         let test = self.test.select(&positions[count..]);
         Dataset { test, ..self }.with_public(public)
+    }
+
+    /// The same with further views of every training record, made in advance: records in the order of the training split.
+    ///
+    /// # Panics
+    /// If a view does not have as many values as the training records.
+    pub fn with_further_views(self, further: Vec<Records>) -> Dataset {
+        let values = self.train.records.len();
+        assert!(further.iter().all(|view| view.len() == values), "views of {values} values each");
+        Dataset { further, ..self }
+    }
+
+    /// Further views of the training records; none unless they were made in advance.
+    pub fn further_views(&self) -> &[Records] {
+        &self.further
     }
 
     /// The same, known to be the rows of a table.

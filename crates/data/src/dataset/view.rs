@@ -48,6 +48,17 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The input that one example has among these records, of the split or of another view of it.
+    pub(crate) fn read_from(&self, records: &Records, index: usize, input: &mut [f32]) {
+        let width = self.dataset.input().len();
+        let start = self.record(index) * width;
+        match records {
+            Records::Bytes(values) => self.dataset.scaling().apply(&values[start..start + width], input),
+            Records::Floats(values) => self.dataset.scaling().apply(&values[start..start + width], input),
+            Records::Halves(values) => values[start..start + width].convert_to_f32_slice(input),
+        }
+    }
+
     /// The class of one example.
     ///
     /// # Panics
@@ -63,13 +74,7 @@ impl Examples for View<'_> {
     }
 
     fn read(&self, index: usize, input: &mut [f32]) {
-        let width = self.dataset.input().len();
-        let start = self.record(index) * width;
-        match &self.split.records {
-            Records::Bytes(values) => self.dataset.scaling().apply(&values[start..start + width], input),
-            Records::Floats(values) => self.dataset.scaling().apply(&values[start..start + width], input),
-            Records::Halves(values) => values[start..start + width].convert_to_f32_slice(input),
-        }
+        self.read_from(&self.split.records, index, input);
     }
 
     fn target(&self, index: usize) -> Target<'_> {

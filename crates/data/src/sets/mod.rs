@@ -6,6 +6,7 @@ pub mod cifar10;
 pub mod cifar100;
 pub mod fashion_mnist;
 pub mod grey;
+pub mod leaves;
 pub mod mnist;
 pub mod optdigits;
 pub mod svhn;

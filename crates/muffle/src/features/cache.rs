@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const FOLDER: &str = "MUFFLE_CACHE";
 
 /// Counts changes of what the features of a record are.
-const EDITION: u32 = 3;
+const EDITION: u32 = 4;
 
 /// Where features of a data set are kept.
 pub(super) struct Cache {

@@ -1,9 +1,8 @@
 //! Constants of features that would otherwise be statistics of records: found on images that the program makes itself.
 
-use super::dead_leaves;
+use crate::data::leaves;
 use crate::error::Result;
 use crate::moments::{SecondMoments, triangle};
-use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Batch, Engine, Network, Options, Purpose, Shape};
 use nalgebra::{DMatrix, SymmetricEigen};
 use std::sync::Arc;
@@ -60,8 +59,7 @@ pub(super) fn whitening(transform: Network, parameters: &[f32], outputs: usize) 
 /// What a transform makes of synthetic images: its channels for every place of every image.
 fn responses(transform: Network, parameters: &[f32]) -> Result<Vec<f32>> {
     let (shape, width) = (transform.input(), transform.output().len());
-    let mut random = SplitMix::new(SEED);
-    let images = dead_leaves::scaled(shape, IMAGES, &mut random);
+    let images = leaves::scaled(shape, IMAGES, SEED);
     let mut engine = Engine::new(Arc::new(transform), Options::new(Purpose::Evaluate))?;
     let mut outputs = vec![0.0; IMAGES * width];
     for (images, outputs) in images.chunks(BATCH * shape.len()).zip(outputs.chunks_mut(BATCH * width)) {

@@ -2,8 +2,8 @@
 
 use super::Features;
 use super::cache::Cache;
-use crate::data::{Dataset, Records, Scaling, Split, View};
-use crate::error::Result;
+use crate::data::{Augmentation, Dataset, Records, Scaling, Split, View, Views};
+use crate::error::{Error, Result};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use muffle_nn::{Engine, Examples, Options, Purpose};
@@ -14,12 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) const BLOCK: usize = 2048;
 /// Records that are read at a time; between two times the work can be stopped.
 const BATCH: usize = 256;
+/// From which the ways follow in which views differ: the same for every record, and for everyone.
+const VIEWS_SEED: u64 = 5;
 
 /// Features of all records of a data set, on their way.
 struct Stage<'a> {
     engine: Engine,
     /// Constants of the features.
-    parameters: Vec<f32>,
+    parameters: Arc<Vec<f32>>,
     cache: Option<Cache>,
     stop: &'a AtomicBool,
     /// Told how many records are done, of how many.
@@ -29,16 +31,17 @@ struct Stage<'a> {
 }
 
 impl Features {
-    /// A data set with the features of every record in place of the record; `None` if `stop` was set before they were all there. `tell`
-    /// hears how many records are done, of how many.
+    /// A data set with the features of every record in place of the record, and those of further views of training records, so many
+    /// with the record itself; `None` if `stop` was set before they were all there. `tell` hears how many records are done, of how many.
     pub fn apply(
         &self,
         dataset: &Dataset,
+        views: (Augmentation, usize),
         threads: Option<usize>,
         stop: &AtomicBool,
         tell: &mut dyn FnMut(u64, u64),
     ) -> Result<Option<Dataset>> {
-        self.apply_with(Cache::usual(dataset, self), dataset, threads, stop, tell)
+        self.apply_with(Cache::usual(dataset, self), dataset, views, threads, stop, tell)
     }
 
     /// The same with what is kept in this cache.
@@ -46,6 +49,7 @@ impl Features {
         &self,
         cache: Option<Cache>,
         dataset: &Dataset,
+        (augmentation, views): (Augmentation, usize),
         threads: Option<usize>,
         stop: &AtomicBool,
         tell: &mut dyn FnMut(u64, u64),
@@ -54,21 +58,50 @@ impl Features {
         let output = network.output();
         let engine = Engine::new(network, Options { threads, ..Options::new(Purpose::Evaluate) })?;
         let parameters = self.parameters(dataset.input())?;
-        let of = (dataset.train().len() + dataset.test().len()) as u64;
+        let moved = numbers(augmentation, views)?;
+        let of = (views * dataset.train().len() + dataset.test().len()) as u64;
         let mut stage = Stage { engine, parameters, cache, stop, tell, done: 0, of };
-        let Some(train) = stage.split("train", &dataset.train())? else { return Ok(None) };
-        let Some(test) = stage.split("test", &dataset.test())? else { return Ok(None) };
+        let Some(train) = stage.records("train", &dataset.train(), None)? else { return Ok(None) };
+        let Some(test) = stage.records("test", &dataset.test(), None)? else { return Ok(None) };
+        let mut further = Vec::new();
+        for number in moved {
+            let name = format!("view-{augmentation:?}-{number}")
+                .replace(|letter: char| !letter.is_alphanumeric(), "-");
+            match stage.records(&name, &dataset.train(), Some((augmentation, number)))? {
+                Some(view) => further.push(view),
+                None => return Ok(None),
+            }
+        }
+        let with_targets =
+            |records: Records, view: View| Split { records, targets: view.split().targets.clone() };
+        let (train, test) = (with_targets(train, dataset.train()), with_targets(test, dataset.test()));
         let about = format!("{}; then {self:?}", dataset.scaling().about());
         let (scaling, task) = (Scaling::identity(&about), dataset.task().clone());
         let made =
             Dataset::with_task(dataset.name(), output, task, scaling, dataset.visibility(), train, test)?;
-        Ok(Some(made))
+        Ok(Some(made.with_further_views(further)))
+    }
+}
+
+/// Numbers of the views of records beside the records themselves.
+pub(crate) fn numbers(augmentation: Augmentation, views: usize) -> Result<Vec<u64>> {
+    match augmentation.different(VIEWS_SEED, views - 1) {
+        Some(numbers) if augmentation.is_none() == (views == 1) => Ok(numbers),
+        _ => Err(Error::Plan(format!(
+            "augmentation.views = {views}: features of views are made once, before training, the first of the record as it is; set views to 2 or \
+             more, and not more than there are that differ by what augmentation allows"
+        ))),
     }
 }
 
 impl Stage<'_> {
-    /// Features of the records of a split, in half precision; `None` if the work was stopped.
-    fn split(&mut self, name: &str, view: &View) -> Result<Option<Split>> {
+    /// Features of records as they are or as they look in a view, in half precision; `None` if the work was stopped.
+    fn records(
+        &mut self,
+        name: &str,
+        view: &View,
+        moved: Option<(Augmentation, u64)>,
+    ) -> Result<Option<Records>> {
         let width = self.engine.network().output().len();
         let mut values = vec![f16::ZERO; view.len() * width];
         for (number, block) in values.chunks_mut(BLOCK * width).enumerate() {
@@ -78,15 +111,21 @@ impl Stage<'_> {
                     block.copy_from_slice(&kept);
                     self.report((block.len() / width) as u64);
                 }
-                None if !self.fill(view, number * BLOCK, block)? => return Ok(None),
+                None if !self.fill(view, moved, number * BLOCK, block)? => return Ok(None),
                 None => self.cache.iter().for_each(|cache| cache.store(name, number, block)),
             }
         }
-        Ok(Some(Split { records: Records::Halves(values), targets: view.split().targets.clone() }))
+        Ok(Some(Records::Halves(values)))
     }
 
     /// Features of the records from this one on; whether the work came to its end.
-    fn fill(&mut self, view: &View, first: usize, block: &mut [f16]) -> Result<bool> {
+    fn fill(
+        &mut self,
+        view: &View,
+        moved: Option<(Augmentation, u64)>,
+        first: usize,
+        block: &mut [f16],
+    ) -> Result<bool> {
         let width = self.engine.network().output().len();
         let mut outputs = vec![0.0; (BATCH * width).min(block.len())];
         for (number, values) in block.chunks_mut(BATCH * width).enumerate() {
@@ -96,6 +135,8 @@ impl Stage<'_> {
             let (first, records) = (first + number * BATCH, values.len() / width);
             let batch = view.select((first..first + records).collect::<Vec<usize>>());
             let outputs = &mut outputs[..values.len()];
+            let (augmentation, number) = moved.unwrap_or_default();
+            let batch = Views::alike(batch, augmentation, VIEWS_SEED, number);
             self.engine.outputs(&self.parameters, &batch, outputs)?;
             values.convert_from_f32_slice(outputs);
             self.report(records as u64);

@@ -1,12 +1,12 @@
 //! Features of made-up images.
 
-use super::Features;
 use super::cache::Cache;
-use super::dead_leaves;
 use super::stage::BLOCK;
-use crate::data::{Dataset, Records, Scaling, Split, Visibility};
-use muffle_nn::initialise::SplitMix;
-use muffle_nn::{Batch, Engine, Options, Purpose, Shape};
+use super::{Features, patches};
+use crate::data::leaves;
+use crate::data::{Augmentation, Dataset, Records, Scaling, Split, Views, Visibility};
+use muffle_nn::initialise::{SplitMix, initial_parameters};
+use muffle_nn::{Batch, Engine, Examples, ModelDescription, Options, Purpose, Shape};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ fn made(
 ) -> Option<Dataset> {
     let features = features("");
     let cache = Cache::new(folder.to_path_buf(), dataset, &features);
-    features.apply_with(Some(cache), dataset, Some(1), stop, tell).unwrap()
+    features.apply_with(Some(cache), dataset, (Augmentation::default(), 1), Some(1), stop, tell).unwrap()
 }
 
 /// Stopped anywhere, the work is taken up from the last block that was whole, and comes to the same end.
@@ -77,7 +77,7 @@ fn whitened_channels_are_uncorrelated_on_synthetic_images() {
     let parameters = features.parameters(shape).unwrap();
     let network = Arc::new(features.network(shape).unwrap());
     assert_eq!(parameters.len(), network.parameter_len());
-    let inputs = dead_leaves::scaled(shape, 200, &mut SplitMix::new(99));
+    let inputs = leaves::scaled(shape, 200, 99);
     let mut outputs = vec![0.0; 200 * network.output().len()];
     let mut engine = Engine::new(network, Options::new(Purpose::Evaluate)).unwrap();
     engine.outputs(&parameters, &Batch::new(inputs, vec![0; 200]), &mut outputs).unwrap();
@@ -125,4 +125,131 @@ fn opponent_colours_tell_brightness_from_colour() {
     let grey = Shape::Image { height: 8, width: 8, channels: 1 };
     let refused = features.network(grey).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|error| error.contains("red, green and blue")));
+}
+
+/// What these features make of one image.
+fn of(features: &Features, shape: Shape, image: &[f32]) -> Vec<f32> {
+    let network = Arc::new(features.network(shape).unwrap());
+    let mut outputs = vec![0.0; network.output().len()];
+    let mut engine = Engine::new(network, Options::new(Purpose::Evaluate)).unwrap();
+    let batch = Batch::new(image.to_vec(), vec![0]);
+    engine.outputs(&features.parameters(shape).unwrap(), &batch, &mut outputs).unwrap();
+    outputs
+}
+
+fn near(found: &[f32], expected: &[f32]) -> bool {
+    found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-4)
+}
+
+/// On images that they were not found on, filters answer with a mean of nothing and a deviation near one, before the threshold.
+#[test]
+fn filters_answer_evenly_to_synthetic_images() {
+    const FILTERS: usize = 24;
+    let shape = Shape::Image { height: 16, width: 16, channels: 3 };
+    let layers = patches::layers(FILTERS)[..1].to_vec();
+    let network = Arc::new(ModelDescription { input: shape, layers }.network().unwrap());
+    let mut outputs = vec![0.0; 100 * network.output().len()];
+    let mut engine = Engine::new(network, Options::new(Purpose::Evaluate)).unwrap();
+    let images = Batch::new(leaves::scaled(shape, 100, 99), vec![0; 100]);
+    engine.outputs(&patches::parameters(shape, FILTERS), &images, &mut outputs).unwrap();
+    let places = (outputs.len() / FILTERS) as f64;
+    for filter in 0..FILTERS {
+        let answers = || outputs.iter().skip(filter).step_by(FILTERS).map(|answer| f64::from(*answer));
+        let mean = answers().sum::<f64>() / places;
+        let deviation = (answers().map(|answer| (answer - mean).powi(2)).sum::<f64>() / places).sqrt();
+        assert!((mean + 0.25).abs() < 0.2 && (0.4..1.6).contains(&deviation), "{filter}: {mean} {deviation}");
+    }
+}
+
+/// Patches stand beside the wavelets, and both are the same for an image and its mirror image where that is asked for.
+#[test]
+fn parts_stand_side_by_side_and_do_not_know_left_from_right() {
+    let shape = Shape::Image { height: 12, width: 12, channels: 1 };
+    let image = leaves::scaled(shape, 1, 5);
+    let wavelets = of(&features("groups = 9"), shape, &image);
+    let both = of(&features("groups = 9\npatches = 4"), shape, &image);
+    let first: Vec<f32> = both.chunks_exact(85).flat_map(|place| place[..81].to_vec()).collect();
+    assert!(near(&first, &wavelets));
+    let mirror: Vec<f32> = image.chunks_exact(12).flat_map(|row| row.iter().rev().copied()).collect();
+    let mirrored = features("groups = 9\npatches = 4\nmirrored = true");
+    assert!(near(&of(&mirrored, shape, &image), &of(&mirrored, shape, &mirror)));
+    assert!(!near(&both, &of(&features("groups = 9\npatches = 4"), shape, &mirror)));
+}
+
+/// A prior is the first layers of its file, whatever the size of the images; another file in its place is refused.
+#[test]
+fn a_prior_is_the_first_layers_of_a_model_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prior.safetensors");
+    let conv = "{ type = \"conv2d\", channels = 6, kernel = 3, padding = 1 }";
+    let model = format!(
+        "input = [1, 8, 8]\nlayers = [{conv}, {{ type = \"relu\" }}, {{ type = \"flatten\" }}, {{ type = \"dense\", features = 2 }}]"
+    );
+    let save = |seed: u64| {
+        let description = ModelDescription::from_toml(&model).unwrap();
+        let network = description.network().unwrap();
+        let parameters = initial_parameters(&network, seed);
+        muffle_nn::weights::save(&path, &network, Some(&description), &parameters).unwrap();
+        parameters
+    };
+    let parameters = save(1);
+    let asked = |layers: usize| -> Features {
+        let path = path.display();
+        toml::from_str(&format!("kind = \"filters\"\nprior = {{ weights = \"{path}\", layers = {layers} }}"))
+            .unwrap()
+    };
+    let mut prior = asked(2);
+    prior.settle().unwrap();
+    let shape = Shape::Image { height: 12, width: 12, channels: 1 };
+    assert_eq!(prior.parameters(shape).unwrap()[..], parameters[..60]);
+    assert_eq!(prior.network(shape).unwrap().output(), Shape::Image { height: 12, width: 12, channels: 6 });
+    let refused = |features: &mut Features, shape: Shape, part: &str| {
+        let error =
+            features.settle().and_then(|()| features.parameters(shape).map(drop)).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused(&mut asked(4), shape, "outside 1 to 3");
+    refused(&mut asked(2), Shape::Image { height: 12, width: 12, channels: 3 }, "images of 1 channels");
+    save(2);
+    refused(&mut prior, shape, "not the file that the recipe is about");
+    std::fs::remove_file(&path).unwrap();
+    refused(&mut asked(2), shape, "prior.safetensors");
+}
+
+/// Features of views are those of the moved images, and the first view is the record itself.
+#[test]
+fn views_are_made_before_features() {
+    let dataset = images(5, 3);
+    let augmentation = Augmentation { shift: 1, ..Augmentation::default() };
+    let never = AtomicBool::new(false);
+    let folder = tempfile::tempdir().unwrap();
+    let features = features("groups = 9");
+    let cache = || Some(Cache::new(folder.path().to_path_buf(), &dataset, &features));
+    let make = || {
+        features
+            .apply_with(cache(), &dataset, (augmentation, 3), Some(1), &never, &mut |_, _| {})
+            .unwrap()
+            .unwrap()
+    };
+    let made = make();
+    let views = Views::new(made.train(), augmentation, 0, 0, 3);
+    let mut found = vec![0.0; made.input().len()];
+    let moved = super::numbers(augmentation, 3).unwrap();
+    for record in 0..5 {
+        for view in 0..3 {
+            let mut image = vec![0.0; SMALL.len()];
+            match view {
+                0 => dataset.train().read(record, &mut image),
+                _ => Views::alike(dataset.train(), augmentation, 5, moved[view - 1]).read(record, &mut image),
+            }
+            views.read(3 * record + view, &mut found);
+            let expected = of(&features, SMALL, &image);
+            let off =
+                |(found, expected): (&f32, &f32)| (found - expected).abs() > 1e-2 * (1.0 + expected.abs());
+            assert!(!found.iter().zip(&expected).any(off), "view {view} of record {record}");
+        }
+    }
+    assert_ne!(made.further_views()[0], made.further_views()[1]);
+    assert_eq!(make().further_views(), made.further_views(), "kept ones are the same");
 }

@@ -13,6 +13,7 @@ use super::recipe::Recipe;
 use super::settle::settle;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
+use crate::features::Features;
 use crate::mechanism::Mechanism;
 use crate::methods::{self, Claim, Entry, Method};
 use crate::noise::Key;
@@ -164,6 +165,9 @@ impl Plan {
     /// # Guarantee
     /// If the recipe has an epsilon, the whole run is priced at no more than that.
     pub fn new(mut recipe: Recipe, data: &DataShape) -> Result<Plan> {
+        if let Some(features) = &mut recipe.training.features {
+            features.settle()?;
+        }
         let training = &recipe.training;
         let adjacency = recipe.run.adjacency.unwrap_or(training.sampler.usual_adjacency());
         looked_at::check_split(&recipe, data, adjacency)?;
@@ -173,7 +177,7 @@ impl Plan {
         let description = describe(&training.model, input)?;
         let Started { description, network, origin } = Started::new(&mut recipe.training, description)?;
         let description = match &recipe.training.features {
-            Some(features) => features.in_front_of(data.input, description),
+            Some(features) => features.in_front_of(data.input, description)?,
             None => description,
         };
         let (training, network) = (&recipe.training, Arc::new(network));
@@ -252,6 +256,7 @@ impl Plan {
     /// What the run has to keep to.
     pub fn terms(&self) -> Terms {
         let started_from = self.origin.as_ref().map(Origin::not_covered);
+        let prior = self.recipe.training.features.as_ref().and_then(Features::not_covered);
         Terms {
             recipe: self.recipe.run.clone(),
             adjacency: self.adjacency,
@@ -262,7 +267,7 @@ impl Plan {
             filter_order: self.filter_order,
             preparations: [principal_components::PURPOSE, CLASS_SHARES, METHOD].map(|it| it.name()).to_vec(),
             training: self.certified(),
-            not_covered: started_from.into_iter().collect(),
+            not_covered: started_from.into_iter().chain(prior).collect(),
         }
     }
 

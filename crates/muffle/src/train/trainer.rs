@@ -96,7 +96,7 @@ impl Trainer for GradientTrainer {
             return Ok(true);
         };
         let mut tell = |done, of| tell(Readiness { what: "features", done, of });
-        match features.apply(&self.dataset, plan.recipe.run.threads, stop, &mut tell)? {
+        match features.apply(&self.dataset, plan.stored_views(), plan.recipe.run.threads, stop, &mut tell)? {
             Some(made) => self.begin(Arc::new(made)).map(|()| true),
             None => Ok(false),
         }

@@ -1,32 +1,32 @@
 //! What a network is trained on in place of the records.
 
 use super::{DataShape, Plan};
-use crate::data::Dataset;
+use crate::data::{Augmentation, Dataset};
 use crate::error::{Error, Result};
+use crate::features::{self, Features};
 use crate::train::evaluation::Evaluator;
 use crate::train::recipe::{GradientRecipe, Recipe};
-use crate::train::views::ViewsOfRecord;
 use muffle_nn::{Network, Shape};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The shape of what is trained on.
 pub(super) fn shape(training: &GradientRecipe, data: &DataShape) -> Result<Shape> {
-    let Some(features) = &training.features else {
+    let Some(chosen) = &training.features else {
         return Ok(training.principal_components.map_or(data.input, |pca| Shape::Vector(pca.dimensions)));
     };
     let besides = [
         ("principal_components", training.principal_components.is_some()),
         ("freeze", !training.freeze.is_empty()),
         ("adapters", training.adapters.is_some()),
-        ("augmentation", training.augmentation != ViewsOfRecord::default()),
         ("records held out of the training split", training.held_out() > 0.0),
     ];
+    features::numbers(training.augmentation.augmentation(), training.augmentation.views)?;
     match besides.iter().find(|(_, asked)| *asked) {
         Some((name, _)) => Err(Error::Plan(format!(
             "features are made once, before training, and do not go together with {name}; leave one of them out"
         ))),
-        None => Ok(features.network(data.input)?.output()),
+        None => Ok(chosen.network(data.input)?.output()),
     }
 }
 
@@ -35,7 +35,15 @@ impl Plan {
     pub fn inputs(&self, dataset: &Dataset) -> Result<Option<Dataset>> {
         let (Recipe { run, training }, never) = (&self.recipe, AtomicBool::new(false));
         let features = training.features.as_ref();
-        features.map_or(Ok(None), |features| features.apply(dataset, run.threads, &never, &mut |_, _| {}))
+        let views = self.stored_views();
+        let apply = |features: &Features| features.apply(dataset, views, run.threads, &never, &mut |_, _| {});
+        features.map_or(Ok(None), apply)
+    }
+
+    /// How views of records differ whose features are made before training, and how many there are.
+    pub(crate) fn stored_views(&self) -> (Augmentation, usize) {
+        let augmentation = self.recipe.training.augmentation;
+        (augmentation.augmentation(), augmentation.views)
     }
 
     /// The network that is published, with all its parameters, of which these are trained.
@@ -47,7 +55,7 @@ impl Plan {
         let Some(features) = &self.recipe.training.features else { return Ok((network, parameters)) };
         let whole = self.description.network()?;
         let constants = features.parameters(whole.input())?;
-        Ok((Arc::new(whole), [constants, parameters].concat()))
+        Ok((Arc::new(whole), [constants.to_vec(), parameters].concat()))
     }
 
     /// Runs the network that is published.

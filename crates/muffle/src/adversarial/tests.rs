@@ -177,6 +177,17 @@ fn every_access_is_charged_and_nothing_else() {
     assert_eq!((trainer.step(), trainer.diverged()), (12, false));
 }
 
+/// A claim of no noise is an infinite number, which no certificate can hold.
+#[test]
+fn a_published_form_without_privacy_claims_nothing() {
+    for method in ["method=dpgan", "method=ganobfuscator"] {
+        let published = [method, "mode=as-published", "class_shares="];
+        assert!(plan(&published).unwrap().critic.claimed.is_some(), "{method}");
+        let plain = plan(&[&published[..], &["private=false", "noise_multiplier="]].concat()).unwrap();
+        assert_eq!((plain.critic.claimed, plain.critic.noise_multiplier), (None, 0.0), "{method}");
+    }
+}
+
 /// Without records the critic's weights still get noise.
 #[test]
 fn an_empty_batch_has_noise() {

@@ -167,6 +167,8 @@ fn generated_records_are_worth_more_the_more_there_are() {
         "4",
         "--set",
         "classifier.steps=60",
+        "--threads",
+        "1",
     ];
     let drawn = project.muffle(&[&asked[..], &["--json", "--plot", "curves.svg"]].concat());
     assert!(drawn.status.success(), "{drawn:?}");

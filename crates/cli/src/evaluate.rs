@@ -1,9 +1,10 @@
 //! `muffle evaluate`: how good is a finished model, and for whom?
 
 use crate::CommandResult;
-use crate::evaluate_generator;
+use crate::evaluate_generator::{self, GeneratorArguments};
 use crate::evaluate_tables::text;
 use crate::model_arguments::ModelArguments;
+use crate::opened_generator::OpenedGenerator;
 use clap::Args;
 use muffle::data::Dataset;
 use muffle::data::column::Column;
@@ -15,11 +16,15 @@ use serde_json::json;
 ///
 /// All figures are plain statistics of the records they are measured on: no epsilon covers them. If the test split is private,
 /// publishing them is a release of its own. docs/measures.md says what each of them is, and how its interval is made.
+///
+/// Of a generator it measures what generated records are worth, and with --counts how that grows with their number, beside real records
+/// and other generators (docs/generators.md).
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle evaluate runs/mnist-...
   muffle evaluate runs/adult-... --groups sex
   muffle evaluate runs/dpgan-mnist-...           what generated records are worth
+  muffle evaluate runs/dpgan-mnist-... --counts 100,1000,10000 --repeats 10 --against runs/plain --plot curves.svg
   muffle evaluate runs/adult-... --groups age --edges 30,45,60
   muffle evaluate model.safetensors --data fashion-mnist --json")]
 pub struct Arguments {
@@ -37,6 +42,8 @@ pub struct Arguments {
         requires = "groups"
     )]
     edges: Vec<f64>,
+    #[command(flatten)]
+    generator: GeneratorArguments,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -55,9 +62,10 @@ fn hint(arguments: &Arguments, dataset: &Dataset) -> &'static str {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
-    if evaluate_generator::is_generator(&arguments.model) {
-        return evaluate_generator::run(&arguments.model, arguments.json);
+    if OpenedGenerator::is_in(&arguments.model) {
+        return evaluate_generator::run(&arguments.model, &arguments.generator, arguments.json);
     }
+    arguments.generator.refuse_for(&arguments.model)?;
     let (trained, dataset) = arguments.model.open()?;
     let view = arguments.model.view(&dataset);
     let by_column = |column: &String| match &arguments.edges[..] {

@@ -1,35 +1,68 @@
 //! `muffle evaluate` of a generator.
 
 use crate::CommandResult;
+use crate::evaluate_curve::CurveArguments;
 use crate::model_arguments::ModelArguments;
-use muffle::adversarial::{AdversarialRecipe, GENERATOR_FILE, Generator, Quality, Question};
-use muffle::bundle::Bundle;
-use muffle::data::Search;
-use muffle::run::Parts;
+use crate::opened_generator::OpenedGenerator;
+use clap::Args;
+use muffle::adversarial::{Quality, Question};
 use muffle::train::evaluation::NOT_COVERED;
 use serde_json::json;
 
-/// Whether this is the folder of a generator, or its file.
-pub fn is_generator(arguments: &ModelArguments) -> bool {
-    let run = &arguments.run;
-    run.join(GENERATOR_FILE).is_file() || run.file_name().is_some_and(|name| name == GENERATOR_FILE)
+/// What is asked of generators alone.
+#[derive(Args)]
+pub struct GeneratorArguments {
+    /// For a generator: change how its classifier learns, as in classifier.steps=500
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    #[command(flatten)]
+    curve: CurveArguments,
 }
 
-/// Measures it on the records of its run, or of other data of the same form.
-pub fn run(arguments: &ModelArguments, json: bool) -> CommandResult {
-    let mut generator = Generator::open(&arguments.run, arguments.threads)?;
-    let bundle = Bundle::read(&generator.path)?.ok_or("the file does not say how it was made")?;
-    let parts = Parts::parse(&generator.path.display().to_string(), &bundle.recipe, &[])?;
-    let recipe = AdversarialRecipe::of(&parts)?;
-    let search = Search::new(arguments.data_dir.as_deref()).near(&generator.path);
-    let mut described = parts.run.clone();
-    described.data = arguments.data.clone().unwrap_or(described.data);
-    let dataset = recipe.divided(&described.dataset(&search)?)?;
+impl GeneratorArguments {
+    /// Refuses to take a model for a generator.
+    pub fn refuse_for(&self, model: &ModelArguments) -> CommandResult {
+        let option = match (self.curve.is_asked_for(), self.settings.is_empty()) {
+            (true, _) => "--counts",
+            (false, false) => "--set",
+            (false, true) => return Ok(()),
+        };
+        let run = model.run.display();
+        Err(format!(
+            "{option}: there is no generator in {run}; give the folder of a finished run of kind \"adversarial\", or leave {option} out"
+        )
+        .into())
+    }
+
+    /// Refuses changes of anything but the classifier.
+    fn check(&self) -> CommandResult {
+        let about_classifier = |setting: &String| {
+            let key = setting.split('=').next().unwrap_or_default().trim();
+            key == "classifier" || key.starts_with("classifier.")
+        };
+        match self.settings.iter().find(|setting| !about_classifier(setting)) {
+            Some(setting) => Err(format!(
+                "--set {setting}: the generator is finished, and only its classifier can be changed, as in classifier.steps=500"
+            )
+            .into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Measures it on real records.
+pub fn run(model: &ModelArguments, arguments: &GeneratorArguments, json: bool) -> CommandResult {
+    arguments.check()?;
+    let opened = OpenedGenerator::open(model, &arguments.settings)?;
+    if arguments.curve.is_asked_for() {
+        return arguments.curve.run(model, opened, json);
+    }
+    let OpenedGenerator { mut generator, recipe, dataset } = opened;
     let question = Question {
         dataset: &dataset,
         classifier: recipe.classifier.as_ref(),
         count: recipe.generator.measured.unwrap_or(dataset.train().split().len()),
-        threads: arguments.threads,
+        threads: model.threads,
         seed: 1,
     };
     let quality = generator.quality(&question)?;

@@ -148,3 +148,79 @@ fn files_have_the_form_that_their_name_says() {
     let folder = said(&project.muffle(&["sample", "nowhere"]));
     assert!(folder.contains("nowhere"), "{folder}");
 }
+
+/// The curve rises, has every run and real records on it, and a plain run of a published form is a run like others.
+#[test]
+fn generated_records_are_worth_more_the_more_there_are() {
+    let project = project();
+    train(&project, "run", &["--set", "generator.steps=150"]);
+    let published = ["--mode", "as-published", "--set", "generator.steps=150", "--set", "private=false"];
+    train(&project, "plain", &[&published[..], &["--set", "epsilon=", "--set", "class_shares="]].concat());
+    let asked = [
+        "evaluate",
+        "run",
+        "--against",
+        "plain",
+        "--counts",
+        "300,2,501",
+        "--repeats",
+        "4",
+        "--set",
+        "classifier.steps=60",
+        "--threads",
+        "1",
+    ];
+    let drawn = project.muffle(&[&asked[..], &["--json", "--plot", "curves.svg"]].concat());
+    assert!(drawn.status.success(), "{drawn:?}");
+    let found = last_json(&drawn);
+    assert_eq!((&found["classifier_steps"], &found["repeats"]), (&60.into(), &4.into()), "{found}");
+    let curves = found["curves"].as_array().unwrap();
+    for (curve, name) in curves.iter().zip(["run", "plain", "real records"]) {
+        assert_eq!(curve["name"], name);
+        let points = curve["points"].as_array().unwrap();
+        let counts: Vec<u64> = points.iter().map(|point| point["count"].as_u64().unwrap()).collect();
+        assert_eq!(counts, [2, 300, 501], "{curve}");
+        let mean = |place: usize| points[place]["mean"].as_f64().unwrap();
+        assert!(mean(0) < mean(1) && mean(1) > 0.7 && mean(1) <= 1.0, "{curve}");
+        assert_eq!(points[1]["accuracies"].as_array().unwrap().len(), 4);
+        assert!(points[0]["standard_error"].as_f64() < points[0]["standard_deviation"].as_f64(), "{curve}");
+    }
+    assert_eq!(curves.len(), 3);
+    let picture = fs::read_to_string(project.path("curves.svg")).unwrap();
+    assert!(picture.contains("plain: records to learn from 300"), "{picture}");
+    let printed = String::from_utf8(project.muffle(&asked).stdout).unwrap();
+    let mean = format!("{:.2} ±", 100.0 * curves[2]["points"][1]["mean"].as_f64().unwrap());
+    assert!(
+        printed.lines().any(|line| line.trim_start().starts_with("300") && line.contains(&mean)),
+        "{printed}"
+    );
+}
+
+#[test]
+fn what_has_no_curve_is_refused_with_the_remedy() {
+    let project = project();
+    train(&project, "run", &["--set", "generator.steps=3"]);
+    let classless =
+        "model={layers=[{type=\"marginals\",widths=[1,3,1],parts=6},{type=\"dense\",features=1,bias=false}]}";
+    let unconditional =
+        ["--set", "generator.steps=3", "--set", "generator.conditional=false", "--set", "class_shares="];
+    train(
+        &project,
+        "classless",
+        &[&unconditional[..], &["--set", classless, "--set", "classifier="]].concat(),
+    );
+    train(&project, "bare", &["--set", "generator.steps=3", "--set", "classifier="]);
+    for (arguments, part) in [
+        (&["run", "--counts", "0"][..], "--counts"),
+        (&["run", "--repeats", "3"], "--counts"),
+        (&["run", "--counts", "9", "--set", "epsilon=3"], "classifier.steps=500"),
+        (&["run", "--counts", "9", "--set", "classifier.steps=0"], "classifier.steps = 0"),
+        (&["run", "--counts", "9", "--against", "nowhere"], "nowhere"),
+        (&["run", "--counts", "9", "--against", "classless"], "generator.conditional = true"),
+        (&["bare", "--counts", "9"], "no [classifier]"),
+        (&["people.toml", "--counts", "9"], "kind \"adversarial\""),
+    ] {
+        let message = said(&project.muffle(&[&["evaluate"], arguments].concat()));
+        assert!(message.contains(part), "{arguments:?}: {message}");
+    }
+}

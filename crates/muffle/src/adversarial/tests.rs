@@ -1,6 +1,7 @@
 use super::*;
 use crate::State;
 use crate::data::{Dataset, Records, Scaling, Split, Visibility};
+use crate::learner::Learner;
 use crate::ledger::Ledger;
 use crate::run::{Job, Parts, Purse, Trainer};
 use muffle_accounting::pld::Pld;
@@ -175,6 +176,17 @@ fn every_access_is_charged_and_nothing_else() {
     assert!((paid - planned).abs() < 1e-6 && planned > 0.0, "{paid} for {planned}");
     assert!(trainer.upcoming(9).is_empty());
     assert_eq!((trainer.step(), trainer.diverged()), (12, false));
+}
+
+/// A claim of no noise is an infinite number, which no certificate can hold.
+#[test]
+fn a_published_form_without_privacy_claims_nothing() {
+    for method in ["method=dpgan", "method=ganobfuscator"] {
+        let published = [method, "mode=as-published", "class_shares="];
+        assert!(plan(&published).unwrap().critic.claimed.is_some(), "{method}");
+        let plain = plan(&[&published[..], &["private=false", "noise_multiplier="]].concat()).unwrap();
+        assert_eq!((plain.critic.claimed, plain.critic.noise_multiplier), (None, 0.0), "{method}");
+    }
 }
 
 /// Without records the critic's weights still get noise.
@@ -370,6 +382,60 @@ fn moments_are_learned_from_one_release() {
             assert!((mean - middle).abs() < 0.1, "class {class}, value {place}: {mean}");
         }
     }
+}
+
+/// A generator that was trained for as many accesses as these settings ask for.
+fn generator(settings: &[&str], accesses: u64) -> Generator {
+    let plan = plan(settings).unwrap();
+    let mut trainer = AdversarialTrainer::new(&plan, &corners(), crate::noise::Key::from_seed(1)).unwrap();
+    take(&mut trainer, accesses);
+    trainer.generator().unwrap()
+}
+
+/// More records are worth more, each point is made of draws of its own and stays the same whatever others are asked for.
+#[test]
+fn a_learning_curve_rises_and_its_points_are_independent() {
+    let moments = ["generator.objective=moments", "generator.steps=200", "steps=1", "batch_size=400", LINEAR];
+    let mut made = generator(&[&moments[..], &["class_shares=[1, 1, 0]"]].concat(), 201);
+    let (dataset, tested) = (corners(), std::cell::Cell::new(0));
+    let classifier: Learner = toml::from_str(
+        "model = { layers = [{ type = \"dense\", features = 3 }] }\nsteps = 40\nbatch_size = 16\nlearning_rate = 0.5",
+    )
+    .unwrap();
+    let after_each = || tested.set(tested.get() + 1);
+    let curve = |counts, repeats, seed| LearningCurve {
+        dataset: &dataset,
+        classifier: &classifier,
+        counts,
+        repeats,
+        threads: Some(1),
+        seed,
+        after_each: &after_each,
+    };
+    let long = curve(&[1, 2, 100, 401], 6, 1);
+    let (generated, real) = (long.of_generated(&mut made).unwrap(), long.of_real().unwrap());
+    assert_eq!(tested.get(), 6 * (4 + 3), "there are 400 real records to learn from, and no 401");
+    for points in [&generated, &real] {
+        // Who knows one record knows one class of two; nobody takes one corner for the other.
+        assert!(points[0].mean.mean < 0.7 && points[2].mean.mean > 0.98, "{points:?}");
+        assert!(points[1].mean.standard_deviation > Some(0.1), "a pair has one class or two: {points:?}");
+    }
+    let short = curve(&[100], 2, 1).of_generated(&mut made).unwrap();
+    assert_eq!(short[0].accuracies, generated[2].accuracies[..2]);
+    let pairs = |seed| curve(&[2], 6, seed).of_real().unwrap()[0].accuracies.clone();
+    assert_eq!(pairs(1), real[1].accuracies);
+    let sorted = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    assert_ne!(sorted(pairs(1)), sorted(pairs(2)), "seeds have no repeats in common");
+
+    let classless = generator(
+        &["generator.conditional=false", "class_shares=", "model={layers=[{type=\"dense\",features=1}]}"],
+        1,
+    );
+    let refused = long.check(&classless).unwrap_err().to_string();
+    assert!(refused.contains("generator.conditional = true"), "{refused}");
 }
 
 #[test]

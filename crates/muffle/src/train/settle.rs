@@ -41,7 +41,8 @@ pub(super) fn settle(pricing: Pricing, records: usize) -> Result<Settled> {
         // The key decides which records are drawn, not what drawing them costs.
         sampler: pricing.sampler(&Key::from_seed(0), records),
         filtered: recipe.training.validation.is_some() || method.adaptive(),
-        published: recipe.training.mode == Mode::AsPublished,
+        // Without privacy no form of a method claims any.
+        published: recipe.training.mode == Mode::AsPublished && recipe.run.private,
         method,
         pricing,
     };

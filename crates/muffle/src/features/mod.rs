@@ -85,8 +85,11 @@ struct Part {
     groups: usize,
 }
 
-/// Constants that were found before, in this process: finding them takes seconds.
-static FOUND: LazyLock<Mutex<HashMap<(Features, Vec<usize>), Arc<Vec<f32>>>>> = LazyLock::new(Mutex::default);
+/// Constants by features and sizes of a record.
+type Constants = HashMap<(Features, Vec<usize>), Arc<Vec<f32>>>;
+
+/// Those that were found before, in this process: finding them takes seconds.
+static FOUND: LazyLock<Mutex<Constants>> = LazyLock::new(Mutex::default);
 
 impl Features {
     /// Refuses what does not go together; what follows from files is filled in.

@@ -13,7 +13,6 @@ use super::recipe::Recipe;
 use super::settle::settle;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
-use crate::features::Features;
 use crate::mechanism::Mechanism;
 use crate::methods::{self, Claim, Entry, Method};
 use crate::noise::Key;
@@ -165,9 +164,7 @@ impl Plan {
     /// # Guarantee
     /// If the recipe has an epsilon, the whole run is priced at no more than that.
     pub fn new(mut recipe: Recipe, data: &DataShape) -> Result<Plan> {
-        if let Some(features) = &mut recipe.training.features {
-            features.settle()?;
-        }
+        trained_on::settle(&mut recipe.training)?;
         let training = &recipe.training;
         let adjacency = recipe.run.adjacency.unwrap_or(training.sampler.usual_adjacency());
         looked_at::check_split(&recipe, data, adjacency)?;
@@ -255,8 +252,6 @@ impl Plan {
 
     /// What the run has to keep to.
     pub fn terms(&self) -> Terms {
-        let started_from = self.origin.as_ref().map(Origin::not_covered);
-        let prior = self.recipe.training.features.as_ref().and_then(Features::not_covered);
         Terms {
             recipe: self.recipe.run.clone(),
             adjacency: self.adjacency,
@@ -267,7 +262,7 @@ impl Plan {
             filter_order: self.filter_order,
             preparations: [principal_components::PURPOSE, CLASS_SHARES, METHOD].map(|it| it.name()).to_vec(),
             training: self.certified(),
-            not_covered: started_from.into_iter().chain(prior).collect(),
+            not_covered: self.not_covered(),
         }
     }
 

@@ -5,10 +5,16 @@ use crate::data::{Augmentation, Dataset};
 use crate::error::{Error, Result};
 use crate::features::{self, Features};
 use crate::train::evaluation::Evaluator;
+use crate::train::origin::Origin;
 use crate::train::recipe::{GradientRecipe, Recipe};
 use muffle_nn::{Network, Shape};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Fills in what follows from the files that features name.
+pub(super) fn settle(training: &mut GradientRecipe) -> Result<()> {
+    training.features.as_mut().map_or(Ok(()), Features::settle)
+}
 
 /// The shape of what is trained on.
 pub(super) fn shape(training: &GradientRecipe, data: &DataShape) -> Result<Shape> {
@@ -38,6 +44,13 @@ impl Plan {
         let views = self.stored_views();
         let apply = |features: &Features| features.apply(dataset, views, run.threads, &never, &mut |_, _| {});
         features.map_or(Ok(None), apply)
+    }
+
+    /// What no figure of the run is about, in words: public weights that it starts from or looks through.
+    pub(super) fn not_covered(&self) -> Vec<String> {
+        let started_from = self.origin.as_ref().map(Origin::not_covered);
+        let prior = self.recipe.training.features.as_ref().and_then(Features::not_covered);
+        started_from.into_iter().chain(prior).collect()
     }
 
     /// How views of records differ whose features are made before training, and how many there are.

@@ -1,6 +1,6 @@
 //! How a recipe chooses an optimizer.
 
-use super::{AdaGrad, Adam, Optimizer, RmsProp, Sgd};
+use super::{AdaGrad, Adam, DistanceOverGradients, Optimizer, RmsProp, Sgd};
 use serde::{Deserialize, Serialize};
 
 /// What becomes of a released gradient.
@@ -45,6 +45,8 @@ pub enum OptimizerChoice {
     },
     /// Sum of squares.
     Adagrad {},
+    /// Distance over gradients, which finds its own rate.
+    Dog {},
 }
 
 impl Default for OptimizerChoice {
@@ -91,7 +93,7 @@ impl OptimizerChoice {
                 }
             }
             OptimizerChoice::RmsProp { decay } => share("decay", decay),
-            OptimizerChoice::Adagrad {} => Ok(()),
+            OptimizerChoice::Adagrad {} | OptimizerChoice::Dog {} => Ok(()),
         }
     }
 
@@ -110,6 +112,7 @@ impl OptimizerChoice {
             ),
             OptimizerChoice::RmsProp { decay } => Box::new(RmsProp::new(parameters).decay(decay)),
             OptimizerChoice::Adagrad {} => Box::new(AdaGrad::new(parameters)),
+            OptimizerChoice::Dog {} => Box::new(DistanceOverGradients::new(parameters)),
         }
     }
 }

@@ -4,12 +4,14 @@ mod adagrad;
 mod adam;
 mod choice;
 pub(crate) mod chunks;
+mod dog;
 mod rms_prop;
 mod sgd;
 
 pub use adagrad::AdaGrad;
 pub use adam::Adam;
 pub use choice::OptimizerChoice;
+pub use dog::DistanceOverGradients;
 pub use rms_prop::RmsProp;
 pub use sgd::Sgd;
 
@@ -18,7 +20,7 @@ use crate::{State, StateError};
 
 /// Moves parameters by released gradients.
 ///
-/// Every value of the parameters is updated on its own, so the result does not depend on the number of threads.
+/// The result does not depend on the number of threads.
 pub trait Optimizer {
     /// Takes one step.
     ///

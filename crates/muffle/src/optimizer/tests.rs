@@ -83,10 +83,48 @@ fn momentum_by_hand() {
     }
 }
 
+/// From zero, with gradients of length √3: the first step goes 1e-4 along the gradient; behind it that is still the farthest, and the
+/// sum of squares has doubled.
+#[test]
+fn distance_over_gradients_by_hand() {
+    let mut engine = engine();
+    engine.for_each_chunk(&|_, chunk: &mut [f32]| chunk.fill(1.0));
+    let (mut optimizer, mut parameters) = (DistanceOverGradients::new(3), [0.0; 3]);
+    let first = 1e-4 / 3f32.sqrt();
+    for expected in [-first, -first - 1e-4 / 6f32.sqrt()] {
+        optimizer.step(&mut parameters, &Released::made_up(&mut engine), 1.0);
+        assert!(parameters.iter().all(|value| (value - expected).abs() < 1e-9), "{parameters:?}");
+    }
+    // Now the weights have been farther: 1e-4·(1 + 1/√2).
+    let farthest = 1e-4 * (1.0 + 0.5f32.sqrt());
+    let before = parameters[0];
+    optimizer.step(&mut parameters, &Released::made_up(&mut engine), 1.0);
+    assert!((before - parameters[0] - farthest / 3.0).abs() < 1e-9, "{parameters:?}");
+}
+
+/// It finds the way down a slope of unknown scale without a rate.
+#[test]
+fn distance_over_gradients_needs_no_rate() {
+    let mut engine = engine();
+    for scale in [1e-3f32, 1.0, 1e3] {
+        let (mut optimizer, mut parameters) = (DistanceOverGradients::new(3), [1.0f32, -2.0, 0.5]);
+        for _ in 0..3000 {
+            let slope = parameters;
+            engine.for_each_chunk(&|first, chunk: &mut [f32]| {
+                chunk.iter_mut().zip(&slope[first..]).for_each(|(value, slope)| *value = scale * slope);
+            });
+            optimizer.step(&mut parameters, &Released::made_up(&mut engine), 1.0);
+        }
+        assert!(parameters.iter().all(|value| value.abs() < 0.05), "{scale}: {parameters:?}");
+    }
+}
+
 #[test]
 fn a_restored_optimizer_takes_the_same_steps() {
     let mut engine = engine();
-    for ((mut optimizer, _), (mut fresh, _)) in optimizers().into_iter().zip(optimizers()) {
+    let dog = || [(Box::new(DistanceOverGradients::new(3)) as Box<dyn Optimizer>, [0.0; 3])];
+    let all = || optimizers().into_iter().chain(dog());
+    for ((mut optimizer, _), (mut fresh, _)) in all().zip(all()) {
         let mut parameters = START;
         step(&mut engine, &mut *optimizer, &mut parameters, 0);
         fresh.restore(&optimizer.state()).unwrap();

@@ -20,6 +20,7 @@ mod pricing;
 mod recipe;
 mod self_check;
 mod settle;
+mod standardised;
 mod steps;
 mod threshold;
 mod trained;

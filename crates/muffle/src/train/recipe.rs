@@ -160,6 +160,9 @@ pub struct GradientRecipe {
     /// Decay of the moving average of the weights, which then is the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving_average: Option<f32>,
+    /// Whether filters of convolutions are kept without a mean and of one length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub weight_standardisation: bool,
 
     /// Several augmented views of each record, averaged before clipping.
     #[serde(default)]
@@ -210,6 +213,7 @@ impl GradientRecipe {
             freeze: Vec::new(),
             adapters: None,
             moving_average: None,
+            weight_standardisation: false,
             augmentation: ViewsOfRecord::default(),
             features: None,
             principal_components: None,

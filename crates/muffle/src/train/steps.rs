@@ -5,6 +5,7 @@ use super::closing::Closing;
 use super::evaluation::{Decision, Evaluation, Evaluator};
 use super::plan::Plan;
 use super::pricing::{CLASS_SHARES, METHOD, STEPS, VALIDATION};
+use super::standardised::standardise;
 use super::validation::{Watch, hold_out};
 use crate::State;
 use crate::data::{Dataset, Views};
@@ -70,7 +71,10 @@ impl Steps {
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, key: Key) -> Result<Steps> {
         let (run, training) = (&plan.recipe.run, &plan.recipe.training);
         let initial = Uniform::new(&key, Stream::new(Purpose::Initialisation, 0)).bits();
-        let parameters = plan.initial_parameters(initial)?;
+        let mut parameters = plan.initial_parameters(initial)?;
+        if training.weight_standardisation {
+            standardise(&plan.network, &mut parameters);
+        }
         let method = plan.build_method()?;
         let options =
             Options { threads: run.threads, hooked: method.hooked(), ..Options::new(method.purpose()) };
@@ -249,6 +253,9 @@ impl Steps {
         // Their gradient is zero, but noise came to it.
         for (range, held) in self.fixed.iter().zip(&held) {
             self.parameters[range.clone()].copy_from_slice(held);
+        }
+        if training.weight_standardisation {
+            standardise(&plan.network, &mut self.parameters);
         }
         if let Some(average) = &mut self.average {
             average.update(&self.parameters, released.pool());

@@ -172,7 +172,7 @@ pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<
         return Err(Error::Plan("a replay takes records as they are: set principal_components=".to_string()));
     }
     let features = plan.inputs(dataset)?;
-    let dataset = features.as_ref().unwrap_or(dataset);
+    let dataset = features.as_deref().unwrap_or(dataset);
     let key = Key::from_seed(seed);
     let mut sampler = plan.sampler(&key, dataset.train().split().len());
     let mut replay = Replay::new(Subject::of(plan, initial_parameters(&plan.network, seed)), seed)?;

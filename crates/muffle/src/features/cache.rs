@@ -3,6 +3,7 @@
 
 use super::Features;
 use crate::data::{Dataset, Records, Visibility};
+use crate::digest::hexadecimal;
 use half::f16;
 use muffle_nn::{atomic_file, regular_file};
 use sha2::{Digest, Sha256};
@@ -16,41 +17,39 @@ const FOLDER: &str = "MUFFLE_CACHE";
 /// Counts changes of what the features of a record are.
 const EDITION: u32 = 4;
 
+/// What features of a data set go by: the records, how they are scaled, the settings and the version of the program.
+pub(super) fn digest(dataset: &Dataset, features: &Features) -> String {
+    let mut hash = Sha256::new();
+    hash.update(env!("CARGO_PKG_VERSION"));
+    hash.update(format!("{EDITION} {features:?} {:?} {:?}", dataset.input(), dataset.scaling()));
+    for view in [dataset.train(), dataset.test()] {
+        hash.update(view.split().len().to_le_bytes());
+        match &view.split().records {
+            Records::Bytes(bytes) => hash.update(bytes),
+            Records::Floats(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
+            Records::Halves(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
+        }
+    }
+    hexadecimal(&hash.finalize())
+}
+
 /// Where features of a data set are kept.
 pub(super) struct Cache {
-    folder: PathBuf,
-    /// Of the records, how they are scaled, the settings and the version of the program.
-    digest: String,
+    pub folder: PathBuf,
+    pub digest: String,
 }
 
 impl Cache {
     /// The cache for a data set; `None` if nothing is to be kept. Features say nearly as much as the records, so those of private
     /// records are kept only where the user has named a folder for it.
-    pub fn usual(dataset: &Dataset, features: &Features) -> Option<Cache> {
+    pub fn usual(dataset: &Dataset, digest: &str) -> Option<Cache> {
         let named = std::env::var_os(FOLDER).map(PathBuf::from);
         let usual = || {
             let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
             let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
             home.filter(|_| dataset.visibility() == Visibility::Public).map(|home| home.join("muffle"))
         };
-        Some(Cache::new(named.or_else(usual)?, dataset, features))
-    }
-
-    /// The cache for a data set in a folder.
-    pub fn new(folder: PathBuf, dataset: &Dataset, features: &Features) -> Cache {
-        let mut hash = Sha256::new();
-        hash.update(env!("CARGO_PKG_VERSION"));
-        hash.update(format!("{EDITION} {features:?} {:?} {:?}", dataset.input(), dataset.scaling()));
-        for view in [dataset.train(), dataset.test()] {
-            hash.update(view.split().len().to_le_bytes());
-            match &view.split().records {
-                Records::Bytes(bytes) => hash.update(bytes),
-                Records::Floats(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
-                Records::Halves(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
-            }
-        }
-        let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Cache { folder, digest }
+        Some(Cache { folder: named.or_else(usual)?, digest: digest.to_string() })
     }
 
     /// The file of a block of records of a split.

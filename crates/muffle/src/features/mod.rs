@@ -7,6 +7,7 @@ mod cache;
 mod constants;
 mod patches;
 mod prior;
+mod shared;
 mod stage;
 mod wavelets;
 

@@ -1,8 +1,10 @@
 //! The work of making features: long, in blocks that are kept, so that it can be stopped and taken up again.
 
 use super::Features;
-use super::cache::Cache;
+use super::cache::{Cache, digest};
+use super::shared::shared;
 use crate::data::{Augmentation, Dataset, Records, Scaling, Split, View, Views};
+use crate::digest::sha256;
 use crate::error::{Error, Result};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -40,8 +42,12 @@ impl Features {
         threads: Option<usize>,
         stop: &AtomicBool,
         tell: &mut dyn FnMut(u64, u64),
-    ) -> Result<Option<Dataset>> {
-        self.apply_with(Cache::usual(dataset, self), dataset, views, threads, stop, tell)
+    ) -> Result<Option<Arc<Dataset>>> {
+        let digest = digest(dataset, self);
+        // The same records with other targets are another data set.
+        let targets = [dataset.train(), dataset.test()].map(|view| view.split().targets.clone());
+        let name = sha256(format!("{digest} {views:?} {} {:?} {targets:?}", dataset.name(), dataset.task()));
+        shared(name, || self.apply_with(Cache::usual(dataset, &digest), dataset, views, threads, stop, tell))
     }
 
     /// The same with what is kept in this cache.

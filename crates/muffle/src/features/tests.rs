@@ -1,6 +1,6 @@
 //! Features of made-up images.
 
-use super::cache::Cache;
+use super::cache::{Cache, digest};
 use super::stage::BLOCK;
 use super::{Features, patches};
 use crate::data::leaves;
@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SMALL: Shape = Shape::Image { height: 8, width: 8, channels: 1 };
 
 fn images(train: usize, test: usize) -> Dataset {
+    seen_by(Visibility::Public, train, test)
+}
+
+fn seen_by(visibility: Visibility, train: usize, test: usize) -> Dataset {
     let mut random = SplitMix::new(1);
     let mut split = |records: usize| {
         let values = (0..records * SMALL.len()).map(|_| (255.0 * random.uniform()) as u8).collect();
@@ -22,7 +26,7 @@ fn images(train: usize, test: usize) -> Dataset {
     let (train, test) = (split(train), split(test));
     let classes = vec!["even".to_string(), "odd".to_string()];
     let scaling = Scaling::range(0.0, 255.0);
-    Dataset::new("images", SMALL, classes, scaling, Visibility::Public, train, test).unwrap()
+    Dataset::new("images", SMALL, classes, scaling, visibility, train, test).unwrap()
 }
 
 fn features(settings: &str) -> Features {
@@ -36,7 +40,7 @@ fn made(
     tell: &mut dyn FnMut(u64, u64),
 ) -> Option<Dataset> {
     let features = features("");
-    let cache = Cache::new(folder.to_path_buf(), dataset, &features);
+    let cache = Cache { folder: folder.to_path_buf(), digest: digest(dataset, &features) };
     features.apply_with(Some(cache), dataset, (Augmentation::default(), 1), Some(1), stop, tell).unwrap()
 }
 
@@ -225,7 +229,7 @@ fn views_are_made_before_features() {
     let never = AtomicBool::new(false);
     let folder = tempfile::tempdir().unwrap();
     let features = features("groups = 9");
-    let cache = || Some(Cache::new(folder.path().to_path_buf(), &dataset, &features));
+    let cache = || Some(Cache { folder: folder.path().to_path_buf(), digest: digest(&dataset, &features) });
     let make = || {
         features
             .apply_with(cache(), &dataset, (augmentation, 3), Some(1), &never, &mut |_, _| {})
@@ -252,4 +256,27 @@ fn views_are_made_before_features() {
     }
     assert_ne!(made.further_views()[0], made.further_views()[1]);
     assert_eq!(make().further_views(), made.further_views(), "kept ones are the same");
+}
+
+/// Runs side by side hold one copy of what they work with; when nobody does any more it is made anew.
+#[test]
+fn what_runs_work_with_is_made_and_held_once() {
+    // Features of private records are kept on no disk.
+    let (dataset, never) = (seen_by(Visibility::Private, 20, 5), AtomicBool::new(false));
+    let mut times = 0;
+    let mut make = |dataset: &Dataset| {
+        let mut tell = |done, _| times += usize::from(done == 25);
+        let views = (Augmentation::default(), 1);
+        features("groups = 9").apply(dataset, views, Some(1), &never, &mut tell).unwrap().unwrap()
+    };
+    let (one, other) = (make(&dataset), make(&dataset));
+    assert!(Arc::ptr_eq(&one, &other));
+    let (train, test) = (dataset.train().split().clone(), dataset.test().split().clone());
+    let turned =
+        Split::classified(train.records.clone(), train.labels().iter().map(|label| 1 - label).collect());
+    let turned = make(&dataset.with_splits(turned, test).unwrap());
+    assert_ne!(turned.train().label(0), one.train().label(0), "other targets");
+    drop((one, other, turned));
+    make(&dataset);
+    assert_eq!(times, 3);
 }

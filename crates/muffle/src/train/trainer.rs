@@ -97,7 +97,7 @@ impl Trainer for GradientTrainer {
         };
         let mut tell = |done, of| tell(Readiness { what: "features", done, of });
         match features.apply(&self.dataset, plan.stored_views(), plan.recipe.run.threads, stop, &mut tell)? {
-            Some(made) => self.begin(Arc::new(made)).map(|()| true),
+            Some(made) => self.begin(made).map(|()| true),
             None => Ok(false),
         }
     }

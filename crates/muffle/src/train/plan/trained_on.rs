@@ -38,7 +38,7 @@ pub(super) fn shape(training: &GradientRecipe, data: &DataShape) -> Result<Shape
 
 impl Plan {
     /// The records that are trained on: features of them, if the recipe asks for that.
-    pub fn inputs(&self, dataset: &Dataset) -> Result<Option<Dataset>> {
+    pub fn inputs(&self, dataset: &Dataset) -> Result<Option<Arc<Dataset>>> {
         let (Recipe { run, training }, never) = (&self.recipe, AtomicBool::new(false));
         let features = training.features.as_ref();
         let views = self.stored_views();

@@ -8,19 +8,21 @@ use clap::Args;
 use muffle::data::Search;
 use muffle::recipes;
 use muffle::run::{REPRODUCIBLE, Status};
-use muffle::search::{Candidate, Found, Settings, search};
+use muffle::search::{Candidate, Found, Settings, Strategy, search};
 use muffle::train::Recipe;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Search for a network of cells (DPNAS) under a budget: a model file, and a certificate of what the search cost.
 ///
-/// Every candidate is trained privately on a part of the training records and judged by a noisy count of the others; the
-/// next one differs from the best so far in one edge of its cell. The budget covers all of them. Training the network that was
-/// found costs an epsilon of its own, and both add up.
+/// Every candidate is trained privately on a part of the training records and judged by a noisy count of the others. With `--strategy
+/// walk` the next one differs from the best so far in one edge of its cell; with `controller` a recurrent network draws it, and learns
+/// from the noisy counts which to draw. The budget covers all of them. Training the network that was found costs an epsilon of its own,
+/// and both add up. The same command on the same folder goes on with a search that was interrupted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle search mnist --epsilon 3 --set steps=60 --output found
+  muffle search mnist --epsilon 3 --set steps=60 --strategy controller --candidates 40 --output drawn
   muffle train mnist --model found/model.toml")]
 pub struct Arguments {
     /// How a candidate is trained: a recipe by name (see `muffle recipes`) or a .toml file
@@ -32,6 +34,9 @@ pub struct Arguments {
     /// The budget of the whole search (default: the recipe's)
     #[arg(long, value_name = "EPSILON")]
     epsilon: Option<f64>,
+    /// How the next candidate follows from those before
+    #[arg(long, value_name = "STRATEGY", default_value = Strategy::Walk.name(), value_parser = Strategy::ALL.map(Strategy::name))]
+    strategy: String,
     /// Networks that are tried
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     candidates: u64,
@@ -47,7 +52,7 @@ pub struct Arguments {
     /// Makes the search reproducible, and its noise known to whoever knows the seed
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Folder for model.toml, privacy.json and ledger.jsonl
+    /// Folder for model.toml, candidates.jsonl, privacy.json and ledger.jsonl: the same command on the same folder goes on
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
     /// Folder to search for data first (default: MUFFLE_DATA, then ~/.local/share/muffle)
@@ -69,6 +74,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         return Err("--channels: there are three cells; give three numbers, for example 16,16,32".into());
     };
     let settings = Settings {
+        strategy: Strategy::find(&arguments.strategy).unwrap_or_default(),
         candidates: arguments.candidates,
         share: arguments.held_out,
         reward_epsilon: arguments.reward_epsilon,
@@ -92,7 +98,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     print(&found, &arguments.output.join("model.toml"), arguments.json);
     match found.certificate.status {
         Status::Interrupted => Err(Interrupted::with_result(
-            "the best of the candidates that were tried is kept, and all are paid for",
+            "the best of the candidates that were tried is kept, and all are paid for; the same command goes on with the next",
         )),
         Status::Finished | Status::Diverged => Ok(()),
     }

@@ -75,6 +75,9 @@ fn totals_of_whole_schedules_are_audited_with_the_sampler_on() {
     assert!((published.claimed.unwrap() - 0.51).abs() < 0.01 && published.measured > 2.0, "{published:?}");
     let sound = play("icgc", Mode::Sound, 60, Some(0.51), 1.0).unwrap();
     assert_eq!(sound.report.verdict, Verdict::NoContradictionFound, "{sound:?}");
+    // Relevance is learned behind six of them, from the records of either world.
+    let relevant = play("relevance-noise", Mode::Sound, 60, Some(0.51), 1.0).unwrap().report;
+    assert_eq!(relevant.verdict, Verdict::NoContradictionFound, "{relevant:?}");
     let less = play("dp-sgd", Mode::Sound, 60, None, sound.noise_multiplier / 10.0).unwrap().report;
     assert!(less.measured > 0.51 && less.proved.unwrap() > less.measured, "{less:?}");
     let refused =

@@ -4,7 +4,7 @@ use muffle::Result;
 use muffle::data::{Dataset, Records, Scaling, Split, Visibility};
 use muffle::ledger::Ledger;
 use muffle::run::Status;
-use muffle::search::{Settings, search};
+use muffle::search::{Candidate, Found, Settings, Strategy, search};
 use muffle::train::Recipe;
 use muffle_accounting::pld::Pld;
 use muffle_accounting::{Accountant, Event};
@@ -12,10 +12,16 @@ use muffle_nn::initialise::SplitMix;
 use muffle_nn::{ModelDescription, Shape};
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const EPSILON: f64 = 2.0;
-const SETTINGS: Settings = Settings { candidates: 3, share: 0.25, reward_epsilon: 0.1, channels: [8, 8, 8] };
+const SETTINGS: Settings = Settings {
+    strategy: Strategy::Walk,
+    candidates: 3,
+    share: 0.25,
+    reward_epsilon: 0.1,
+    channels: [8, 8, 8],
+};
 
 fn images() -> Dataset {
     let mut generator = SplitMix::new(3);
@@ -40,22 +46,45 @@ fn recipe(settings: &[&str]) -> Recipe {
     Recipe::parse("test", &text, &settings).unwrap()
 }
 
-fn run(folder: &Path, settings: &Settings, recipe: &Recipe) -> Result<(muffle::search::Found, Vec<f64>)> {
+fn run(folder: &Path, settings: &Settings, recipe: &Recipe) -> Result<(Found, Vec<f64>)> {
     let mut seen = Vec::new();
-    let mut observe = |candidate: &muffle::search::Candidate| seen.push(candidate.accuracy);
+    let mut observe = |candidate: &Candidate| seen.push(candidate.accuracy);
     let found = search(folder, recipe, settings, &images(), &AtomicBool::new(false), &mut observe)?;
     Ok((found, seen))
 }
 
+/// The ledger of a search.
+fn ledger(folder: &Path) -> Ledger {
+    let origin = std::fs::read_to_string(folder.join("search.toml")).unwrap();
+    Ledger::read(&folder.join("ledger.jsonl"), &origin).unwrap()
+}
+
+/// Begins a search, stops it after so many candidates, and says what came of these.
+fn stopped_after(folder: &Path, settings: &Settings, recipe: &Recipe, candidates: usize) -> Vec<f64> {
+    let (stop, mut seen) = (AtomicBool::new(false), Vec::new());
+    let mut observe = |candidate: &Candidate| {
+        seen.push(candidate.accuracy);
+        stop.store(seen.len() == candidates, Ordering::Relaxed);
+    };
+    let found = search(folder, recipe, settings, &images(), &stop, &mut observe).unwrap();
+    assert_eq!(found.certificate.status, Status::Interrupted);
+    seen
+}
+
 #[test]
 fn a_search_spends_its_budget_and_leaves_a_network_and_a_certificate() {
+    for strategy in Strategy::ALL {
+        spends_its_budget(&Settings { strategy, ..SETTINGS });
+    }
+}
+
+fn spends_its_budget(settings: &Settings) {
     let place = tempfile::tempdir().unwrap();
-    let (found, seen) = run(place.path(), &SETTINGS, &recipe(&[])).unwrap();
+    let (found, seen) = run(place.path(), settings, &recipe(&[])).unwrap();
     assert_eq!(seen.len(), 3);
     assert_eq!(found.accuracy, seen.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     // Three networks of four steps on 30 of 180 records, and three noisy counts.
-    let origin = std::fs::read_to_string(place.path().join("search.toml")).unwrap();
-    let ledger = Ledger::read(&place.path().join("ledger.jsonl"), &origin).unwrap();
+    let ledger = ledger(place.path());
     let paid = |purpose: &str| {
         let entries = ledger.entries().iter().filter(|entry| entry.purpose == purpose);
         entries.map(|entry| entry.to - entry.from).sum::<u64>()
@@ -74,11 +103,76 @@ fn a_search_spends_its_budget_and_leaves_a_network_and_a_certificate() {
     assert_eq!(model, found.model);
     let network = model.network().unwrap();
     assert_eq!((network.input(), network.output()), (Shape::image(1, 8, 8), Shape::Vector(3)));
-    // A folder is for one search; the same seed gives the same one.
-    let message = run(place.path(), &SETTINGS, &recipe(&[])).unwrap_err().to_string();
+    // A folder is for one search, which is not run again; the same seed gives the same one.
+    let other = Settings { candidates: 4, ..*settings };
+    let message = run(place.path(), &other, &recipe(&[])).unwrap_err().to_string();
     assert!(message.contains("another folder"), "{message}");
+    let (same, nothing) = run(place.path(), settings, &recipe(&[])).unwrap();
+    assert_eq!((same.accuracy, nothing), (found.accuracy, Vec::new()));
+    assert_eq!(self::ledger(place.path()).head(), ledger.head());
     let again = tempfile::tempdir().unwrap();
-    assert_eq!(run(again.path(), &SETTINGS, &recipe(&[])).unwrap().1, seen);
+    assert_eq!(run(again.path(), settings, &recipe(&[])).unwrap().1, seen);
+}
+
+/// Stopped after one candidate and gone on with: the same candidates, rewards, network and price as without a stop.
+#[test]
+fn a_stopped_search_goes_on_with_the_same_bits() {
+    for strategy in Strategy::ALL {
+        let settings = Settings { strategy, candidates: 4, ..SETTINGS };
+        let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (found, seen) = run(whole.path(), &settings, &recipe(&[])).unwrap();
+        let mut together = stopped_after(parts.path(), &settings, &recipe(&[]), 2);
+        let (again, rest) = run(parts.path(), &settings, &recipe(&[])).unwrap();
+        together.extend(rest);
+        assert_eq!(together, seen, "{strategy:?}");
+        let file = |folder: &Path, name: &str| std::fs::read(folder.join(name)).unwrap();
+        for name in ["candidates.jsonl", "model.toml", "ledger.jsonl"] {
+            assert!(file(whole.path(), name) == file(parts.path(), name), "{strategy:?}: {name}");
+        }
+        assert_eq!(again.certificate.events, found.certificate.events);
+        assert_eq!(again.certificate.status, Status::Finished);
+    }
+}
+
+/// Both strategies begin at random, and go on in their own ways.
+#[test]
+fn strategies_propose_other_cells() {
+    let cells = |strategy: Strategy| {
+        let place = tempfile::tempdir().unwrap();
+        run(place.path(), &Settings { strategy, ..SETTINGS }, &recipe(&[])).unwrap();
+        let text = std::fs::read_to_string(place.path().join("candidates.jsonl")).unwrap();
+        let cell = |line: &str| -> Vec<u64> {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["cell"].as_array().unwrap().iter().map(|choice| choice.as_u64().unwrap()).collect()
+        };
+        text.lines().map(cell).collect::<Vec<_>>()
+    };
+    let differences =
+        |one: &[u64], other: &[u64]| one.iter().zip(other).filter(|(one, other)| one != other).count();
+    let walk = cells(Strategy::Walk);
+    assert_eq!(differences(&walk[0], &walk[1]), 1);
+    let drawn = cells(Strategy::Controller);
+    assert!(differences(&drawn[0], &drawn[1]) > 3, "{drawn:?}");
+}
+
+/// A process that died in a candidate has paid for it: it is paid for again, and what the budget allows is less by that.
+#[test]
+fn what_was_lost_is_paid_for_and_shortens_the_search() {
+    let (place, recipe) = (tempfile::tempdir().unwrap(), recipe(&["seed="]));
+    let whole = Settings { candidates: 4, ..SETTINGS };
+    stopped_after(place.path(), &whole, &recipe, 2);
+    // As if the second candidate had not come to its end.
+    let path = place.path().join("candidates.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.lines().next().unwrap().to_string() + "\n").unwrap();
+    let (found, seen) = run(place.path(), &whole, &recipe).unwrap();
+    assert_eq!(seen.len(), 2, "of three that were left");
+    let price = found.certificate.proved.epsilon.unwrap();
+    assert!(price <= EPSILON && found.certificate.status == Status::Finished, "{price}");
+    // A file that no search wrote.
+    std::fs::write(&path, "{}\n").unwrap();
+    let message = run(place.path(), &whole, &recipe).unwrap_err().to_string();
+    assert!(message.contains("line 1 is no candidate"), "{message}");
 }
 
 #[test]
@@ -119,7 +213,7 @@ fn a_stopped_search_costs_what_was_planned() {
 fn two_searches_do_not_share_a_folder() {
     let place = tempfile::tempdir().unwrap();
     let other = RefCell::new(String::new());
-    let mut observe = |_: &muffle::search::Candidate| {
+    let mut observe = |_: &Candidate| {
         let refused = run(place.path(), &SETTINGS, &recipe(&[])).unwrap_err();
         *other.borrow_mut() = refused.to_string();
     };

@@ -105,6 +105,14 @@ impl<'a> Replay<'a> {
         Ok(Movement { step: self.step, moved: square.sqrt(), allowed, noise_change })
     }
 
+    /// Lets the method learn from all records what it learns of them, if anything.
+    pub fn prepare(&mut self, all: &dyn Examples) -> Result<()> {
+        let mut parameters = self.subject.parameters.clone();
+        self.subject.prepare(&mut *self.method, &mut parameters, &self.key, all)?;
+        self.subject.parameters = parameters;
+        Ok(())
+    }
+
     /// Takes the next step on a batch and goes on behind it.
     pub fn advance(&mut self, batch: &dyn Examples) -> Result<Vec<f32>> {
         let Replay { subject, method, engine, key, step, .. } = self;
@@ -157,7 +165,8 @@ impl Examples for ZeroedOut<'_> {
 }
 
 /// Replays the first steps of a run: in each, one record of the batch is removed, zeroed out or exchanged for another of the
-/// data set, as the adjacency has it. Steps whose sample is empty are left out.
+/// data set, as the adjacency has it. Steps whose sample is empty are left out. What the method learns of all records it learns where
+/// the run would, from records that are the same for both.
 ///
 /// Parameters move by plain gradient descent between steps.
 pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<Movement>> {
@@ -177,7 +186,11 @@ pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<
     let mut sampler = plan.sampler(&key, dataset.train().split().len());
     let mut replay = Replay::new(Subject::of(plan, initial_parameters(&plan.network, seed)), seed)?;
     let mut movements = Vec::new();
+    let prepared_after = plan.prepared_after(&*replay.method, &*sampler);
     for step in 0..steps.min(plan.steps) {
+        if step == prepared_after {
+            replay.prepare(&dataset.train())?;
+        }
         replay.subject.noise_multiplier = plan.noise_multiplier_at(step);
         let records = sampler.draw(step);
         let mut uniform = Uniform::new(&key, Stream::new(Purpose::Audit, step));

@@ -6,15 +6,17 @@ use super::planted::{Planted, Record};
 use super::step::{Case, Said, Settings, StepReport, check};
 use super::subject::Subject;
 use crate::error::{Error, Result};
-use crate::methods;
+use crate::methods::{self, Mode};
 use crate::noise::{Key, Purpose, Stream, Uniform};
+use crate::train::Plan;
 use muffle_accounting::Adjacency;
 use muffle_nn::{Batch, Engine};
 use std::ops::Range;
 
 /// The attacker's position in an audit of a schedule.
 pub const THREAT: &str = "gradient-level white box: the attacker sees every release, knows all other records and the parameters, which \
-                          stay where they are, and chooses the record; it takes part in a step when the sampler says so";
+                          stay where they are, and chooses the record; it takes part in a step when the sampler says so, and in what \
+                          the method learns of all records";
 
 /// How long a run is, and how records take part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,10 +56,17 @@ pub fn audit(settings: &Settings, schedule: &Schedule) -> Result<(StepReport, At
             settings.method, case.adjacency
         )));
     }
-    let subject = case.subject(&planted);
+    let parameters = planted.parameters(&case.plan.network);
+    let subject = Subject { adjacency: case.adjacency, ..Subject::of(&case.plan, parameters) };
+    // What a published form learns without protection would drown out its steps.
+    let prepared_after = match settings.mode {
+        Mode::Sound => Some(prepared_after(&case.plan)?),
+        Mode::AsPublished => None,
+    };
     let mut games: Vec<Box<dyn Game + '_>> = Vec::new();
     for seen in [Seen::Longest, Seen::Sum] {
-        games.push(Box::new(ScheduleGame::new(&subject, &planted, *schedule, seen)?));
+        let game = ScheduleGame { prepared_after, ..ScheduleGame::new(&subject, &planted, *schedule, seen)? };
+        games.push(Box::new(game));
     }
     let objective = Objective::Epsilon { delta: settings.delta };
     let found = attack(&mut games, objective, settings.confidence, settings.trials, settings.seed)?;
@@ -71,6 +80,12 @@ pub fn audit(settings: &Settings, schedule: &Schedule) -> Result<(StepReport, At
     };
     let settings = Settings { noise_multiplier: case.plan.noise_multiplier, ..settings.clone() };
     Ok((StepReport::new(said, &found, &settings, case.plan.network.parameter_len())?, found))
+}
+
+/// Behind how many steps the method learns what it learns of all records.
+fn prepared_after(plan: &Plan) -> Result<u64> {
+    let sampler = plan.sampler(&Key::from_seed(0), plan.recipe.run.records.unwrap_or_default() as usize);
+    Ok(plan.prepared_after(&*plan.build_method()?, &*sampler))
 }
 
 /// What the attacker keeps of all releases.
@@ -95,6 +110,8 @@ impl Seen {
 struct ScheduleGame<'a> {
     subject: &'a Subject<'a>,
     schedule: Schedule,
+    /// Behind how many steps the method learns from all records, if it does.
+    prepared_after: Option<u64>,
     seen: Seen,
     engine: Engine,
     with: Batch,
@@ -115,7 +132,7 @@ impl<'a> ScheduleGame<'a> {
         let with = [&quiet[..], &[Record::with_gradient(LARGE)]].concat();
         let engine = subject.engine(&*(subject.method)()?, Some(1))?;
         let (with, without) = (planted.batch(&with), planted.batch(&quiet));
-        Ok(ScheduleGame { subject, schedule, seen, engine, with, without })
+        Ok(ScheduleGame { subject, schedule, prepared_after: None, seen, engine, with, without })
     }
 }
 
@@ -130,12 +147,16 @@ impl Game for ScheduleGame<'_> {
         let mut sampler = Uniform::new(&key, Stream::new(Purpose::Sampling, 0));
         let mut kept: Vec<f32> = Vec::new();
         let mut longest = f64::NEG_INFINITY;
+        let mut parameters = self.subject.parameters.clone();
         for step in 0..self.schedule.steps {
+            if self.prepared_after == Some(step) {
+                let all = if present { &self.with } else { &self.without };
+                self.subject.prepare(&mut *method, &mut parameters, &key, all)?;
+            }
             let takes_part = sampler.unit() < self.schedule.sample_rate;
             let examples = if present && takes_part { &self.with } else { &self.without };
-            let parameters = &self.subject.parameters;
             let release =
-                self.subject.release(&mut *method, &mut self.engine, parameters, &key, step, examples)?;
+                self.subject.release(&mut *method, &mut self.engine, &parameters, &key, step, examples)?;
             match self.seen {
                 Seen::Longest => {
                     let square = release.iter().map(|value| f64::from(*value).powi(2)).sum();

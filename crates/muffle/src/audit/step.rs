@@ -13,13 +13,12 @@ use super::subject::{MakeMethod, Subject};
 use crate::State;
 use crate::data::Visibility;
 use crate::error::{Error, Result};
-use crate::ledger::{Access, Ledger};
-use crate::methods::{self, Claim, Mode, Preparation};
+use crate::methods::{self, Claim, Mode};
 use crate::noise::Key;
 use crate::objective;
 use crate::pate;
 use crate::run::RunRecipe;
-use crate::train::{DataShape, GradientRecipe, METHOD, ModelChoice, Plan, Recipe, TargetShape};
+use crate::train::{DataShape, GradientRecipe, ModelChoice, Plan, Recipe, TargetShape};
 use muffle_accounting::pld::Pld;
 use muffle_accounting::reshuffling::Reshuffling;
 use muffle_accounting::{Accountant, Adjacency, Assignment, Event};
@@ -181,19 +180,22 @@ impl Case {
 /// Records of either kind that a method learns from before the step.
 const LEARNED_FROM: usize = 32;
 
-/// What a method learns before its first step from records that are no secret: it is then audited as it runs, and not as what it is
+/// What a method learns from records that are no secret before the step: it is then audited as it runs, and not as what it is
 /// without that. Nothing if it does not learn.
 fn learned(plan: &Plan, planted: &Planted) -> Result<Option<State>> {
     let mut method = plan.build_method()?;
-    let Some(event) = method.preparation() else { return Ok(None) };
+    if method.preparation().is_none() {
+        return Ok(None);
+    }
     let either = [Record::with_gradient(1.0), Record { inputs: [0.0, 1.0], class: 1 }];
-    method.prepare(Preparation {
-        parameters: &mut planted.parameters(&plan.network),
-        examples: &planted.batch(&either.repeat(LEARNED_FROM)),
-        mechanism: &plan.mechanism(&Key::from_seed(0)),
-        receipt: Ledger::in_memory().pay_one(Access::all(METHOD, 0, event))?,
-        noise_multiplier: plan.noise_multiplier,
-    })?;
+    let mut parameters = planted.parameters(&plan.network);
+    let examples = planted.batch(&either.repeat(LEARNED_FROM));
+    Subject::of(plan, parameters.clone()).prepare(
+        &mut *method,
+        &mut parameters,
+        &Key::from_seed(0),
+        &examples,
+    )?;
     Ok(Some(method.state()))
 }
 

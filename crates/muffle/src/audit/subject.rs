@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::ledger::{Access, Ledger};
 use crate::mechanism::{Gradients, Mechanism};
-use crate::methods::{Method, Step};
+use crate::methods::{Method, Preparation, Step};
 use crate::noise::Key;
-use crate::train::{Plan, STEPS};
+use crate::train::{METHOD, Plan, STEPS};
 use muffle_accounting::{Adjacency, Event};
 use muffle_nn::{Engine, Examples, Loss, Network, Options};
 use std::sync::Arc;
@@ -58,6 +58,26 @@ impl<'a> Subject<'a> {
     pub(super) fn engine(&self, method: &dyn Method, threads: Option<usize>) -> Result<Engine> {
         let options = Options { threads, hooked: method.hooked(), ..Options::new(method.purpose()) };
         Ok(Engine::new(self.network.clone(), options)?)
+    }
+
+    /// Lets the method learn from these records what it learns of all records, at these parameters, if anything.
+    pub(super) fn prepare(
+        &self,
+        method: &mut dyn Method,
+        parameters: &mut [f32],
+        key: &Key,
+        examples: &dyn Examples,
+    ) -> Result<()> {
+        let Some(event) = method.preparation() else { return Ok(()) };
+        let access = Access::all(METHOD, 0, self.claim.clone().unwrap_or(event));
+        method.prepare(Preparation {
+            parameters,
+            examples,
+            mechanism: &(self.mechanism)(key),
+            receipt: Ledger::in_memory().pay_one(access)?,
+            noise_multiplier: self.noise_multiplier,
+        })?;
+        Ok(())
     }
 
     /// One release of a run with this key, at these parameters.

@@ -86,9 +86,9 @@ pub struct Step<'a, 's> {
     pub clip_factor: f64,
 }
 
-/// What a method learns from before the first step.
+/// What a method learns from, once.
 pub struct Preparation<'s> {
-    /// The first parameters. Those that training does not move ([`Role::Fixed`](muffle_nn::layer::Role::Fixed)) are the method's to set
+    /// The parameters that training has come to: the first ones, or released ones. Those that training does not move ([`Role::Fixed`](muffle_nn::layer::Role::Fixed)) are the method's to set
     /// from what it releases.
     pub parameters: &'s mut [f32],
     /// All records that are trained on.
@@ -141,12 +141,18 @@ pub trait Method {
         false
     }
 
-    /// What the method releases of all records before the first step; `None` if nothing.
+    /// What the method releases of all records, once; `None` if nothing.
     fn preparation(&self) -> Option<Event> {
         None
     }
 
-    /// Learns it, at the first parameters. A method that has not been prepared works without what it would have learned.
+    /// Behind how many of a run's steps it does so: a number below `steps` that no record changes. What is released costs the same
+    /// wherever it stands, and can be learned of weights that were themselves privately trained.
+    fn prepared_after(&self, _steps: u64) -> u64 {
+        0
+    }
+
+    /// Learns it. A method that has not been prepared works without what it would have learned.
     ///
     /// # Guarantee
     /// The release is what the receipt was paid for: the event of [`preparation`](Method::preparation).

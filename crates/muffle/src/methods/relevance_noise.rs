@@ -24,10 +24,12 @@ pub static ENTRY: Entry = Entry {
         composes: "layer-wise relevance propagation, private average relevance, a clip and Gaussian noise in units of neurons",
         steps: "a neuron is an output feature or channel of a layer with tensors, with its weights and bias. R is its share \
             of the relevance, on average one, at least a floor. Noise of deviation σC/√R on neuron g, and each record's \
-            gradient scaled so that √Σ R‖g‖² ≤ C. Sound: R is released once, with Laplace noise, at the first weights, which \
-            are random and so public: no warm-up has to be paid for, and no step spends on R again. As published (our \
+            gradient scaled so that √Σ R‖g‖² ≤ C. Sound: the first steps, a share of them (pretraining), are those of dp-sgd; R is then \
+            released once, with Laplace noise, at the weights they have come to, which are released, and no step spends on R \
+            again. With pretraining = 0 it is released at the first weights, for a network that is public (init). As published (our \
             reading of the abstract): R of the records at hand at every step, noise σC/√R after a clip at norm C",
-        guarantee: "R is a Laplace mechanism over all records, charged before the first step. Over the deviations a record has \
+        guarantee: "the weights that R is taken at are public or released by steps that are charged, and R is a Laplace mechanism over \
+                all records, charged before they are read. Over the deviations a record has \
                 norm 1/σ at most, so each step is one Gaussian mechanism of multiplier σ; whatever thresholds C_g for single \
                 neurons R5 allows with this noise lie within the same bound, so a clip of single neurons would only lose more",
         breaks: "relevance is computed from the records and steers the noise, unpaid (R1): a record that moves the relevance of a \
@@ -37,6 +39,11 @@ pub static ENTRY: Entry = Entry {
                 name: "relevance_epsilon",
                 default: 0.1,
                 meaning: "what the release of relevance costs by itself (sound)",
+            },
+            Parameter {
+                name: "pretraining",
+                default: 0.1,
+                meaning: "share of the steps before relevance is released, at least 0 and below 1: at the first weights if 0 (sound)",
             },
             Parameter { name: "stabiliser", default: 0.01, meaning: "β of relevance propagation" },
             Parameter {
@@ -65,9 +72,16 @@ fn build(blueprint: &Blueprint) -> BuildResult {
         return Ok(Box::new(Published { propagation, threshold, floor }));
     }
     let epsilon = parameters.epsilon("relevance_epsilon")?;
+    let pretraining = parameters.get("pretraining");
+    if !(0.0..1.0).contains(&pretraining) {
+        return Err(format!(
+            "parameters.pretraining = {pretraining} is outside [0, 1): it is a share of the steps"
+        ));
+    }
     Ok(Box::new(RelevanceNoise {
         shares: vec![1.0; propagation.neurons().count()],
         noise_multiplier: relevance::noise_multiplier(epsilon, blueprint.adjacency),
+        pretraining,
         propagation,
         threshold,
         floor,
@@ -81,6 +95,8 @@ struct RelevanceNoise {
     shares: Vec<f32>,
     /// Of the release of relevance.
     noise_multiplier: f64,
+    /// Share of the steps that come before it.
+    pretraining: f64,
     threshold: f64,
     floor: f64,
 }
@@ -105,6 +121,10 @@ impl Method for RelevanceNoise {
 
     fn preparation(&self) -> Option<Event> {
         Some(Event::laplace(self.noise_multiplier))
+    }
+
+    fn prepared_after(&self, steps: u64) -> u64 {
+        (self.pretraining * steps as f64) as u64
     }
 
     fn prepare(&mut self, preparation: Preparation) -> muffle_nn::Result<()> {

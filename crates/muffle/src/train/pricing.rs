@@ -15,7 +15,7 @@ use muffle_nn::Network;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a method learns of all records before the first step.
+/// What a method learns of all records, before one of the steps.
 pub const METHOD: Purpose = Purpose::with_noise("method", noise::Purpose::RelevanceNoise);
 /// Steps of training.
 pub const STEPS: Purpose = Purpose::with_noise("steps", noise::Purpose::GradientNoise);
@@ -162,6 +162,12 @@ impl Plan {
     /// The count of the records of each class, if the recipe asks for it, and its noise multiplier.
     pub fn class_count(&self) -> Option<(Access, f64)> {
         self.pricing().class_shares()
+    }
+
+    /// Behind how many steps the method learns what it learns of all records. An epoch that is charged as a whole is not interrupted.
+    pub fn prepared_after(&self, method: &dyn Method, sampler: &dyn Sampler) -> u64 {
+        let wanted = method.prepared_after(self.steps);
+        wanted - wanted % sampler.period()
     }
 
     /// What steps cost that begin without anything paid, whoever takes them.

@@ -25,7 +25,7 @@ use muffle_nn::{Engine, Examples, Options};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Says in a saved state that the method has learned what it needs before the first step.
+/// Says in a saved state that the method has learned what it learns of all records.
 const DONE: &str = "done";
 
 /// Losses are means over records whose targets lie in a bounded range, so that one beyond this tells of weights that have run away.
@@ -52,7 +52,7 @@ pub(super) struct Steps {
     sampler: Box<dyn Sampler>,
     charges: Charges,
     method: Box<dyn Method>,
-    /// Whether the method has learned what it needs before the first step.
+    /// Whether the method has learned what it learns of all records, if anything.
     prepared: bool,
     mechanism: Mechanism,
     optimizer: Box<dyn Optimizer>,
@@ -124,16 +124,18 @@ impl Steps {
         self.work
     }
 
-    /// What the method learns before the first step, or the next steps whose noise is known by now, at most so many, with the check
-    /// on validation records behind them where it is due and costs something.
+    /// What the method learns of all records where that is due, or the next steps before it whose noise is known by now, at most so
+    /// many, with the check on validation records behind them where it is due and costs something.
     pub fn upcoming(&self, most: u64) -> Vec<Access> {
         if let Some((access, _)) = self.uncounted() {
             return vec![access];
         }
-        if let Some(event) = self.method.preparation().filter(|_| !self.prepared) {
+        let preparation = self.unprepared();
+        let due = preparation.as_ref().map_or(u64::MAX, |_| self.prepared_after());
+        if let Some(event) = preparation.filter(|_| self.step >= due) {
             return vec![Access::all(METHOD, 0, self.plan.claim().unwrap_or(event))];
         }
-        let end = (self.step + most).min(self.plan.steps).min(self.noise_known_until());
+        let end = (self.step + most).min(self.plan.steps).min(self.noise_known_until()).min(due);
         let mut charges = self.charges.clone();
         let mut accesses: Vec<Access> = (self.step..end)
             .map(|number| {
@@ -161,11 +163,10 @@ impl Steps {
         }
     }
 
-    /// What the next steps cost, with what comes before them.
+    /// What the next steps cost, with what comes before them and between them.
     pub fn cost(&self, steps: u64) -> Event {
         let count = self.uncounted().map(|(access, _)| access.release);
-        let before = count.into_iter().chain(self.method.preparation().filter(|_| !self.prepared));
-        let mut total = Event::compose(before);
+        let mut total = Event::compose(count.into_iter().chain(self.unprepared()));
         let range = self.step..self.step + steps;
         total.append(self.plan.steps_cost(&*self.method, &*self.sampler, range));
         self.closing().into_iter().for_each(|access| total.append(access.release));
@@ -202,7 +203,16 @@ impl Steps {
         }
     }
 
-    /// Lets the method learn from all records what it needs before the first step.
+    /// What the method learns of all records, where that is still to come.
+    fn unprepared(&self) -> Option<Event> {
+        self.method.preparation().filter(|_| !self.prepared)
+    }
+
+    fn prepared_after(&self) -> u64 {
+        self.plan.prepared_after(&*self.method, &*self.sampler)
+    }
+
+    /// Lets the method learn from all records. An average of weights begins anew with what the method has set.
     fn prepare(&mut self, receipt: Receipt) -> Result<()> {
         let (view, receipt) = self.training.all(receipt);
         self.method.prepare(Preparation {
@@ -374,7 +384,7 @@ impl Steps {
         }
         self.closing.restore(&part("threshold"));
         self.evaluator.decide(self.closing.decision());
-        self.prepared = step > 0 || part("preparation").contains_key(DONE);
+        self.prepared = step > self.prepared_after() || part("preparation").contains_key(DONE);
         self.step = step;
         Ok(())
     }

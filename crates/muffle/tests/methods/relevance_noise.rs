@@ -60,7 +60,7 @@ fn relevance_noise_measures_every_neuron_by_its_private_relevance() {
 
 /// The paid release is part of the price of a run, and its scale follows the neighbours.
 #[test]
-fn relevance_noise_pays_before_the_first_step() {
+fn relevance_noise_pays_for_relevance() {
     let trial = Trial::new("relevance-noise", Mode::Sound);
     let steps = Event::compose([Event::gaussian(NOISE).poisson_sampled(0.1).repeated(5)]);
     assert_eq!(trial.plan.total_cost().unwrap(), Event::compose([Event::laplace(10.0), steps]));

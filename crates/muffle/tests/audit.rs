@@ -1,7 +1,7 @@
 //! Steps of published methods under attack.
 
 use muffle::audit::schedule::{self, Schedule};
-use muffle::audit::step::{Settings, audit, refutable};
+use muffle::audit::step::{Settings, audit, refutable, same_as};
 use muffle::audit::{Report, Verdict};
 use muffle::methods::{CRITICS, Claim, METHODS, Mode};
 
@@ -9,8 +9,8 @@ fn step(method: &str, mode: Mode, width: usize, trials: u64) -> Report {
     step_with(method, mode, width, trials, &[])
 }
 
-fn step_with(method: &str, mode: Mode, width: usize, trials: u64, settings: &[&str]) -> Report {
-    let settings = Settings {
+fn settings(method: &str, mode: Mode, width: usize, trials: u64, settings: &[&str]) -> Settings {
+    Settings {
         method: method.to_string(),
         mode,
         noise_multiplier: 1.0,
@@ -20,8 +20,11 @@ fn step_with(method: &str, mode: Mode, width: usize, trials: u64, settings: &[&s
         seed: 1,
         confidence: 0.95,
         delta: 1e-5,
-    };
-    let settings = refutable(&settings).unwrap();
+    }
+}
+
+fn step_with(method: &str, mode: Mode, width: usize, trials: u64, more: &[&str]) -> Report {
+    let settings = refutable(&settings(method, mode, width, trials, more)).unwrap();
     audit(&settings).unwrap_or_else(|error| panic!("{method}: {error}")).0.report
 }
 
@@ -57,17 +60,7 @@ fn what_a_method_learns_before_its_steps_is_part_of_its_audit() {
 #[test]
 fn totals_of_whole_schedules_are_audited_with_the_sampler_on() {
     let play = |method: &str, mode: Mode, steps: u64, epsilon: Option<f64>, noise_multiplier: f64| {
-        let settings = Settings {
-            method: method.to_string(),
-            mode,
-            noise_multiplier,
-            width: 40,
-            settings: Vec::new(),
-            trials: 150,
-            seed: 1,
-            confidence: 0.95,
-            delta: 1e-5,
-        };
+        let settings = Settings { noise_multiplier, ..settings(method, mode, 40, 150, &[]) };
         schedule::audit(&settings, &Schedule { steps, sample_rate: 0.1, epsilon }).map(|found| found.0)
     };
     let published = play("icgc", Mode::AsPublished, 60, Some(0.51), 1.0).unwrap().report;
@@ -113,6 +106,37 @@ fn no_sound_form_exceeds_its_proof() {
         let proved = report.proved.unwrap();
         assert!(report.measured <= proved && report.measured > 0.3 * proved, "{report:?}");
     }
+}
+
+/// What tells these three from DP-SGD is a schedule, and all its steps are audited. Noise that falls shows more than even noise would allow.
+#[test]
+fn a_method_that_a_schedule_makes_is_audited_by_its_schedule() {
+    for method in ["improved-dp-sgd", "dp-sgd-decay", "adpsgd"] {
+        let report = step(method, Mode::Sound, 50, 4000);
+        assert!(report.threat.contains("all steps of the schedule"), "{report:?}");
+        let proved = report.proved.unwrap();
+        assert!(report.measured <= proved && report.measured > 0.85 * proved, "{report:?}");
+    }
+    let even = step("improved-dp-sgd", Mode::Sound, 50, 10).proved.unwrap();
+    let falling = step("dp-sgd-decay", Mode::Sound, 50, 20_000);
+    assert!((even - 4.3772).abs() < 1e-3 && falling.measured > even, "{even}, {falling:?}");
+}
+
+/// A network, an optimizer or a critic's objective come before a release or after it.
+#[test]
+fn methods_that_take_the_same_step_are_named() {
+    let same = |method: &str, mode: Mode| same_as(&settings(method, mode, 50, 10, &[])).unwrap();
+    for method in ["tempered-sigmoid", "dpnas", "dpgan"] {
+        assert_eq!(same(method, Mode::Sound), Some("dp-sgd"), "{method}");
+    }
+    for method in
+        ["dp-sgd", "auto-s", "dp-psac", "noisy-gradient", "adadp", "improved-dp-sgd", "dpl-ggc", "privr"]
+    {
+        assert_eq!(same(method, Mode::Sound), None, "{method}");
+    }
+    assert_eq!(same("dpgan", Mode::AsPublished), None);
+    let made = audit(&settings("dp-sgd", Mode::Sound, 50, 100, &[])).unwrap().0.of_same("dpnas");
+    assert_eq!((&made.report.method[..], made.same_as.as_deref()), ("dpnas", Some("dp-sgd")));
 }
 
 /// The pilot may choose a threshold far out, where a bound needs many plays to come close.

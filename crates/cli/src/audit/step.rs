@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         statistic: found.statistic.split(':').next().unwrap_or_default(),
         present: &attack.present,
         absent: &attack.absent,
-        event: schedule.is_none().then_some(&event),
+        event: (schedule.is_none() && found.course.is_none()).then_some(&event),
         adjacency: found.report.adjacency,
     };
     arguments.plots.leave(|| table("Audit of one step", &[&found.report]), || Ok(panels(&scores)?))?;
@@ -127,9 +127,13 @@ fn print(found: &StepReport, schedule: Option<&Schedule>) {
     let report = &found.report;
     let rate = |count: u64| 100.0 * count as f64 / report.trials as f64;
     print_epsilons(report);
-    let steps = schedule.map_or("one step".to_string(), |Schedule { steps, sample_rate, .. }| {
-        format!("{steps} steps at a sample rate of {sample_rate}")
-    });
+    let steps = match (schedule, found.course) {
+        (Some(Schedule { steps, sample_rate, .. }), _) => {
+            format!("{steps} steps at a sample rate of {sample_rate}")
+        }
+        (None, Some(steps)) => format!("{steps} steps of the schedule"),
+        (None, None) => "one step".to_string(),
+    };
     println!(
         "            at delta {}, {}, {steps} with noise multiplier {}",
         report.delta, report.adjacency, found.noise_multiplier

@@ -93,7 +93,7 @@ impl<'a> Replay<'a> {
             };
         }
         let adjacency = self.subject.adjacency;
-        let allowed = match self.method.event(self.subject.noise_multiplier) {
+        let allowed = match self.method.event((self.subject.strength)(self.step)?.0) {
             Event::Gaussian { noise_multiplier } => adjacency.sensitivity() / noise_multiplier,
             event => {
                 return Err(Error::Plan(format!(
@@ -191,7 +191,6 @@ pub fn run(plan: &Plan, dataset: &Dataset, steps: u64, seed: u64) -> Result<Vec<
         if step == prepared_after {
             replay.prepare(&dataset.train())?;
         }
-        replay.subject.noise_multiplier = plan.noise_multiplier_at(step);
         let records = sampler.draw(step);
         let mut uniform = Uniform::new(&key, Stream::new(Purpose::Audit, step));
         let seed = uniform.bits();

@@ -2,6 +2,7 @@
 
 use super::attack::{Attack, Objective, attack};
 use super::committee;
+use super::course;
 use super::game::Game;
 use super::neighbours::{labels, neighbours};
 use super::planted::{Planted, Record};
@@ -11,6 +12,7 @@ use super::schedule::Schedule;
 use super::steps_game::StepsGame;
 use super::subject::{MakeMethod, Subject};
 use crate::State;
+use crate::clip::ClipRule;
 use crate::data::Visibility;
 use crate::error::{Error, Result};
 use crate::methods::{self, Claim, Mode};
@@ -70,6 +72,12 @@ pub struct StepReport {
     pub statistic: String,
     /// Number of parameters of the network, or of numbers that are released.
     pub parameters: usize,
+    /// Steps of a schedule that were played together; absent if one step was, or a whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<u64>,
+    /// The method whose audit this is, where both take the same step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
 }
 
 /// A step with what is said of it.
@@ -102,8 +110,10 @@ impl Case {
                 .iter()
                 .any(|key| setting.split(['=', '.']).next() == Some(key))
         };
-        // Of a method's settings, those of a single step; schedules, optimizers and networks come before or after it.
-        let mut changes: Vec<String> = entry.settings.iter().filter(own).map(ToString::to_string).collect();
+        // Of a method's settings, those of a single step, and schedules where there are several; optimizers and networks come before or
+        // after a release.
+        let kept = |setting: &&&str| own(setting) || schedule.steps > 1 && course::is_schedule(setting);
+        let mut changes: Vec<String> = entry.settings.iter().filter(kept).map(ToString::to_string).collect();
         changes.extend(settings.settings.iter().cloned());
         // A price that is stated for epochs of batches has no meaning for a step: its steps are those of the sound form.
         let epochs = entry.claim == Claim::ReshuffledEpoch && settings.mode == Mode::AsPublished;
@@ -219,7 +229,21 @@ pub fn refutable(settings: &Settings) -> Result<Settings> {
     Ok(settings)
 }
 
-/// Audits a step of a published method; of a method that takes no steps of descent, everything that it releases.
+/// The method that takes the same step under the same clip, where an audit of one is an audit of both: what tells them apart comes
+/// before a release or after it.
+pub fn same_as(settings: &Settings) -> Result<Option<&'static str>> {
+    let Ok(entry) = methods::find(&settings.method) else { return Ok(None) };
+    let reference = methods::REFERENCE.name;
+    if settings.mode != Mode::Sound || entry.name == reference || course::applies(settings)? {
+        return Ok(None);
+    }
+    let plan = Case::new(settings)?.plan;
+    let flat = matches!(plan.recipe.training.clip, ClipRule::Flat { .. });
+    Ok((flat && plan.build_method()?.is_dp_sgd()).then_some(reference))
+}
+
+/// Audits a step of a published method, or the schedule that makes it one; of a method that takes no steps of descent, everything that
+/// it releases.
 pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     check(settings)?;
     if objective::METHODS.iter().any(|entry| entry.name == settings.method) {
@@ -227,6 +251,9 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     }
     if pate::METHODS.iter().any(|about| about.name == settings.method) {
         return committee::audit(settings);
+    }
+    if course::applies(settings)? {
+        return course::audit(settings);
     }
     let case = Case::new(settings)?;
     let (planted, biased) = (Planted::new(settings.width), Planted::with_biases(settings.width));
@@ -343,6 +370,15 @@ impl StepReport {
             pair: attack.pair.clone(),
             statistic: attack.statistic.clone(),
             parameters,
+            course: None,
+            same_as: None,
         })
+    }
+
+    /// The same audit, for another method that takes the same step.
+    pub fn of_same(&self, method: &str) -> StepReport {
+        let mut found = StepReport { same_as: Some(self.report.method.clone()), ..self.clone() };
+        found.report.method = method.to_string();
+        found
     }
 }

@@ -16,6 +16,9 @@ pub type MakeMethod<'a> = Box<dyn Fn() -> Result<Box<dyn Method>> + Sync + 'a>;
 /// Makes the mechanism of a run with a key.
 pub type MakeMechanism<'a> = Box<dyn Fn(&Key) -> Mechanism + Sync + 'a>;
 
+/// The noise multiplier of a step, and the factor on its thresholds.
+pub type Strength<'a> = Box<dyn Fn(u64) -> Result<(f64, f64)> + Sync + 'a>;
+
 /// The parts of a private step, as they run in training.
 pub struct Subject<'a> {
     /// The network.
@@ -28,8 +31,8 @@ pub struct Subject<'a> {
     pub mechanism: MakeMechanism<'a>,
     /// Which number the noise of a step has; one for each, if all is well.
     pub number: fn(u64) -> u64,
-    /// Standard deviation of the noise over the threshold.
-    pub noise_multiplier: f64,
+    /// How strong noise and clip are, as the schedules have it.
+    pub strength: Strength<'a>,
     /// What training makes small.
     pub loss: Loss,
     /// What a form that is not proved runs on.
@@ -47,7 +50,7 @@ impl<'a> Subject<'a> {
             method: Box::new(|| plan.build_method()),
             mechanism: Box::new(|key| plan.mechanism(key)),
             number: |step| step,
-            noise_multiplier: plan.noise_multiplier_at(0),
+            strength: Box::new(|step| Ok((plan.noise_multiplier_at(step), plan.clip_factor(step)?))),
             loss: plan.loss,
             claim: plan.claim(),
             adjacency: plan.adjacency,
@@ -75,7 +78,7 @@ impl<'a> Subject<'a> {
             examples,
             mechanism: &(self.mechanism)(key),
             receipt: Ledger::in_memory().pay_one(access)?,
-            noise_multiplier: self.noise_multiplier,
+            noise_multiplier: (self.strength)(0)?.0,
         })?;
         Ok(())
     }
@@ -90,14 +93,15 @@ impl<'a> Subject<'a> {
         step: u64,
         examples: &dyn Examples,
     ) -> Result<Vec<f32>> {
-        let release = self.claim.clone().unwrap_or_else(|| method.event(self.noise_multiplier));
+        let (noise_multiplier, clip_factor) = (self.strength)(step)?;
+        let release = self.claim.clone().unwrap_or_else(|| method.event(noise_multiplier));
         let access = Access::all(STEPS, (self.number)(step), release);
         let released = method.release(Step {
             gradients: Gradients { engine, parameters, examples, loss: self.loss, seed: 0 },
             mechanism: &(self.mechanism)(key),
             receipt: Ledger::in_memory().pay_one(access)?,
-            noise_multiplier: self.noise_multiplier,
-            clip_factor: 1.0,
+            noise_multiplier,
+            clip_factor,
         })?;
         Ok(released.gradient.gradient().to_vec())
     }

@@ -68,6 +68,10 @@ impl Method for DpSgd {
         Ok(Release { gradient, unprotected })
     }
 
+    fn is_dp_sgd(&self) -> bool {
+        true
+    }
+
     fn purpose(&self) -> Purpose {
         match self.noise {
             NoiseKind::Laplace if self.private => Purpose::Plain,

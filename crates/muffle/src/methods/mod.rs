@@ -141,6 +141,11 @@ pub trait Method {
         false
     }
 
+    /// Whether a step releases what one of DP-SGD does under the same clip rule: the two are one computation, and need one audit.
+    fn is_dp_sgd(&self) -> bool {
+        false
+    }
+
     /// What the method releases of all records, once; `None` if nothing.
     fn preparation(&self) -> Option<Event> {
         None

@@ -131,6 +131,7 @@ fn what_does_not_go_with_features_is_said() {
         ("augmentation={views=3,flip=true}", "augmentation.views = 3"),
         ("features.kind=filters", "features.patches"),
         ("features.patches=0", "features.patches = 0"),
+        ("features.patches=30000", "outside 1 to 10000"),
         ("features={kind=\"filters\",prior={weights=\"none.safetensors\",layers=2}}", "none.safetensors"),
         ("principal_components={dimensions=3,noise_multiplier=1}", "principal_components"),
         ("features.groups=5", "5 groups must divide its 81 channels"),

@@ -53,13 +53,16 @@ impl Augmentation {
         let mut draws = vec![Draw { shift: [0; 2], crop: [0; 2], flip: false, turn: None }];
         let mut numbers = Vec::with_capacity(count);
         for number in 0..TRIES {
+            if numbers.len() == count {
+                return Some(numbers);
+            }
             let draw = self.draw(seed, 0, number);
-            if numbers.len() < count && !draws.contains(&draw) {
+            if !draws.contains(&draw) {
                 draws.push(draw);
                 numbers.push(number);
             }
         }
-        (numbers.len() == count).then_some(numbers)
+        None
     }
 
     /// Writes view `view` of record `record`: a pure function of its arguments, whatever the batch or the thread.

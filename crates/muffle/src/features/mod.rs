@@ -107,10 +107,12 @@ impl Features {
                 "features.opponent is about what wavelets see; leave it out of features of filters alone"
                     .into(),
             )),
-            _ if self.patches == Some(0) => {
-                Err(Error::Plan("features.patches = 0 is outside 1 and above".into()))
-            }
-            _ => Ok(()),
+            _ => match self.patches {
+                Some(count) if !(1..=patches::MOST).contains(&count) => {
+                    Err(Error::Plan(format!("features.patches = {count} is outside 1 to {}", patches::MOST)))
+                }
+                _ => Ok(()),
+            },
         }
     }
 
@@ -181,6 +183,12 @@ impl Features {
         let channels = self.transform(input)?.output().sizes()[0];
         if self.opponent && input.channels() != wavelets::COLOURS {
             return Err(Error::Plan("features.opponent: it is about images of red, green and blue".into()));
+        }
+        if self.patches.is_some() && input.sizes()[1..].iter().any(|side| *side < patches::SIDE) {
+            return Err(Error::Plan(format!(
+                "features.patches: filters of {0} by {0} take images of as many rows and columns, the data has {input}",
+                patches::SIDE
+            )));
         }
         match self.whitened {
             Some(kept) if kept > channels => Err(Error::Plan(format!(

@@ -9,8 +9,8 @@ use muffle_nn::layers::activation::Activation;
 use muffle_nn::layers::window::Extent;
 use nalgebra::{DMatrix, SymmetricEigen};
 
-/// Rows and columns of a filter.
-const SIDE: usize = 5;
+/// Rows and columns of a filter, and so the fewest of an image.
+pub(super) const SIDE: usize = 5;
 
 /// From which the images and the choice of pieces follow.
 const SEED: u64 = 11;
@@ -18,6 +18,8 @@ const SEED: u64 = 11;
 const IMAGES: usize = 512;
 /// Pieces whose mean and covariance whiten them.
 const PIECES: usize = 40_000;
+/// Filters at most: half of the pieces are of plain leaves, and not all others are needed.
+pub(super) const MOST: usize = PIECES / 4;
 /// Added to the variance of every principal component, over the variance of a pixel: what is next to nothing is not blown up.
 const FLOOR: f64 = 0.015;
 /// How far above its mean the answer of a filter must be to count, over its deviation.

@@ -181,6 +181,13 @@ fn parts_stand_side_by_side_and_do_not_know_left_from_right() {
     assert!(!near(&both, &of(&features("groups = 9\npatches = 4"), shape, &mirror)));
 }
 
+#[test]
+fn images_smaller_than_a_filter_are_refused() {
+    let filters: Features = toml::from_str("kind = \"filters\"\npatches = 4").unwrap();
+    let refused = filters.network(Shape::Image { height: 4, width: 8, channels: 1 }).err();
+    assert!(refused.is_some_and(|error| error.to_string().contains("5 by 5")));
+}
+
 /// A prior is the first layers of its file, whatever the size of the images; another file in its place is refused.
 #[test]
 fn a_prior_is_the_first_layers_of_a_model_file() {

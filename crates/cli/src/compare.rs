@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let (output, search) = (&arguments.options.output, arguments.options.search());
     let experiment = Experiment::new(output, factors, variants, &search)?;
     let experiment = experiment.with_seeds(arguments.seeds);
-    let title = format!("Comparison on {}", experiment.groups[0].job.terms().recipe.data);
+    let title = format!("Comparison on {}", experiment.data().join(", "));
     let layout = Layout { title, across, panels: 0 };
     arguments.check_baseline(&experiment)?;
     run_experiment(&experiment, &arguments.options, &layout, |results| Ok(arguments.remarks(results)))

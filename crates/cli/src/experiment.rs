@@ -72,7 +72,7 @@ impl Layout {
             return (Vec::new(), Vec::new());
         }
         let across = self.across.map(|across| experiment_plots::across_factor(experiment, results, across));
-        (across.into_iter().collect(), experiment_plots::steps(experiment, results, self.panels))
+        (across.unwrap_or_default(), experiment_plots::steps(experiment, results, self.panels))
     }
 }
 

@@ -137,6 +137,41 @@ fn recipes_of_different_kinds_stand_beside_each_other() {
     assert!(plot.contains(">recipe small") && plot.contains(">recipe committee"), "{plot}");
 }
 
+/// Accuracies on different records share no axis; budgets that differ by decades are spread evenly.
+#[test]
+fn every_data_set_has_axes_of_its_own() {
+    let project = Project::new();
+    fs::copy(project.path("people.toml"), project.path("others.toml")).unwrap();
+    fs::write(
+        project.path("beside.toml"),
+        read(&project, "small.toml").replace("people.toml", "others.toml"),
+    )
+    .unwrap();
+    let compare = |recipes: &str, budgets: &str, output: &str| {
+        let arguments = ["compare", "--recipes", recipes, "--epsilon", budgets, "--seeds", "1"];
+        result(&project, &[&arguments[..], &["--set", "steps=5", "--json", "--output", output]].concat());
+        let plots: Value = read_json(&project.path(&format!("{output}/plots.json")));
+        let against_epsilon = |panel: &&Value| panel["x_label"] == "epsilon";
+        plots["panels"].as_array().unwrap().iter().filter(against_epsilon).cloned().collect::<Vec<_>>()
+    };
+    let both = compare("small.toml,beside.toml", "1,30", "both");
+    assert_eq!(both.len(), 2, "{both:?}");
+    for (panel, (data, recipe)) in both.iter().zip([("people.toml", "small"), ("others.toml", "beside")]) {
+        let (title, lines) = (panel["title"].as_str().unwrap(), panel["lines"].as_array().unwrap());
+        assert!(title.contains(data) && lines.len() == 1, "{panel}");
+        assert!(lines[0]["name"].as_str().unwrap().contains(recipe), "{panel}");
+        assert_eq!(
+            (&panel["x_logarithmic"], lines[0]["points"].as_array().unwrap().len()),
+            (&true.into(), 2)
+        );
+    }
+    let title = read(&project, "both/results.md");
+    assert!(title.contains("people.toml, ") && title.contains("others.toml\n"), "{title}");
+    let one = compare("small.toml", "1,4", "one");
+    assert_eq!((one.len(), &one[0]["x_logarithmic"]), (1, &false.into()), "{one:?}");
+    assert!(one[0]["title"].as_str().unwrap().starts_with("test accuracy"), "{one:?}");
+}
+
 /// A recipe with noise and without a length gets its length from epsilon, as a run of it does.
 #[test]
 fn a_recipe_whose_length_follows_from_the_budget_is_compared_at_its_own_noise() {

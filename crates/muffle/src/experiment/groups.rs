@@ -31,6 +31,13 @@ pub struct Group {
     pub job: Box<dyn Job>,
 }
 
+impl Group {
+    /// Name or path of the data set that it trains on.
+    pub fn data(&self) -> String {
+        self.job.terms().recipe.data.clone()
+    }
+}
+
 /// What tells data sets apart: where they come from, and how many of their records are used.
 type DataKey = (String, Option<u64>, Option<u64>, Option<u64>);
 
@@ -52,6 +59,17 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// The data sets of all groups, each once, in the order of the groups.
+    pub fn data(&self) -> Vec<String> {
+        let mut sets: Vec<String> = Vec::new();
+        for set in self.groups.iter().map(Group::data) {
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+        sets
+    }
+
     /// Loads the data and plans every variant, so that what cannot run is known before anything does.
     pub fn new(
         folder: &Path,

@@ -37,6 +37,7 @@ mod sample;
 mod search;
 mod serve;
 mod study;
+mod study_gradient_norms;
 mod study_tables;
 mod sweep;
 mod train;

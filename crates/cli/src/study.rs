@@ -2,6 +2,7 @@
 
 use crate::CommandResult;
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
+use crate::study_gradient_norms::GradientNorms;
 use crate::study_tables::{Row, Tables};
 use crate::train::Outcome;
 use clap::{Args, Subcommand};
@@ -24,6 +25,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Study {
     NoisyGradient(NoisyGradient),
+    GradientNorms(GradientNorms),
 }
 
 /// The factor study of Lin et al. 2020: does noise before the clip do less harm than noise after it?
@@ -106,6 +108,7 @@ const WITHOUT_NOISE: Level = (PLAIN[2], &["method=dp-sgd", "mode=sound", "privat
 pub fn run(arguments: &Arguments) -> CommandResult {
     match &arguments.study {
         Study::NoisyGradient(study) => study.run(),
+        Study::GradientNorms(study) => study.run(),
     }
 }
 

@@ -447,6 +447,34 @@ fn a_factor_study_leaves_the_tables_of_its_paper() {
     assert_eq!(read(&project, "study/results.md"), text);
 }
 
+/// Norms of a published set, as a table, a plot and JSON; those of one's own records are not shown.
+#[test]
+fn norms_of_gradients_are_shown_of_published_records_only() {
+    let project = Project::new();
+    let study = ["study", "gradient-norms", "--steps", "6", "--every", "3", "--output", "norms", "--json"];
+    let own = project.muffle(&[&study[..], &["--recipe", "small.toml"]].concat());
+    assert!(
+        !own.status.success() && String::from_utf8_lossy(&own.stderr).contains("published data set"),
+        "{own:?}"
+    );
+    assert!(!project.path("norms").exists(), "nothing is left behind");
+    let few =
+        ["--recipe", "mnist", "--set", "model=cnn-small", "--set", "subset=500", "--set", "batch_size=50"];
+    let found = result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat());
+    let looks = found["looks"].as_array().unwrap();
+    assert_eq!((looks.len(), &looks[1][0]), (2, &3.into()), "steps 0 and 3: {found}");
+    let norms = looks[1][1].as_array().unwrap();
+    assert_eq!(norms.len(), found["tensors"].as_array().unwrap().len());
+    assert!(norms.iter().all(|norm| norm.as_f64().unwrap() > 0.0), "{found}");
+    assert_eq!(
+        found,
+        result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat()),
+        "a seed decides"
+    );
+    assert!(read(&project, "norms/results.md").contains("| step 0 | step 3 |"));
+    assert!(read(&project, "norms.svg").contains("mean norm of a record"));
+}
+
 #[test]
 fn bad_input_is_refused_before_anything_runs() {
     let project = Project::new();

@@ -81,6 +81,7 @@ mod digest;
 mod error;
 pub mod experiment;
 pub mod features;
+pub mod gradient_norms;
 pub mod kinds;
 pub mod learner;
 pub mod ledger;

@@ -8,6 +8,7 @@ use crate::State;
 use crate::clip::{Clip, PerLayer};
 use crate::data::View;
 use crate::error::{Error, Result};
+use crate::gradient_norms::mean_norms;
 use crate::learner::Pupil;
 use crate::ledger::Receipt;
 use crate::mechanism::{Gradients, Mechanism};
@@ -17,7 +18,7 @@ use crate::optimizer::Optimizer;
 use crate::state::{part, put, restore};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Engine, Examples, Options, Purpose};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Tells random numbers about public records from those about others.
 const PUBLIC: u64 = 0x7075_626c_6963;
@@ -225,20 +226,8 @@ impl Duel {
         let drawn = |_| (random.bits() % public.len() as u64) as usize;
         let drawn = public.select((0..count).map(drawn).collect::<Vec<_>>());
         let rows = self.records(&drawn, seed ^ PUBLIC)?;
-        let norms = Mutex::new(vec![Vec::new(); self.plan.critic.network.parameters().len()]);
-        let look = |squares: &[f64], factors: &mut [f32]| {
-            let mut norms = norms.lock().expect("no call panics");
-            norms.iter_mut().zip(squares).for_each(|(norms, square)| norms.push(square.sqrt()));
-            factors.fill(0.0);
-        };
         let loss = self.plan.recipe.generator.objective.loss();
-        self.of_made.weighted_sum(&self.parameters, &rows, loss, seed, &look)?;
-        // Threads come in any order, and a sum must not tell of it.
-        let mean = |norms: &mut Vec<f64>| {
-            norms.sort_by(f64::total_cmp);
-            norms.iter().sum::<f64>() / count as f64
-        };
-        let means: Vec<f64> = norms.into_inner().expect("no call panics").iter_mut().map(mean).collect();
+        let means = mean_norms(&mut self.of_made, &self.parameters, &rows, loss, seed, 0.0)?;
         self.method.follow_public(&means);
         Ok(())
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use muffle::atomic_file;
 use muffle::data::Search;
 use muffle::experiment::{self, Column, Experiment, Results};
-use muffle::train::evaluation::NOT_COVERED;
+use muffle::train::evaluation::{Measure, NOT_COVERED};
 use muffle_page::plot::{self, Panel};
 use muffle_page::results::{Plots, leave};
 use serde_json::{Map, Value, json};
@@ -66,13 +66,22 @@ pub struct Remarks {
 }
 
 impl Layout {
-    /// The measure against a factor, and against steps; nothing before the first run is finished.
-    fn plots(&self, experiment: &Experiment, results: &Results) -> (Vec<Panel>, Vec<Panel>) {
+    /// The measure against a factor, and measure and loss against steps; nothing before the first run is finished.
+    fn plots(
+        &self,
+        experiment: &Experiment,
+        results: &Results,
+        losses: &Results,
+    ) -> (Vec<Panel>, Vec<Panel>) {
         if results.finished() == 0 {
             return (Vec::new(), Vec::new());
         }
         let across = self.across.map(|across| experiment_plots::across_factor(experiment, results, across));
-        (across.unwrap_or_default(), experiment_plots::steps(experiment, results, self.panels))
+        let mut steps = experiment_plots::steps(experiment, results, self.panels);
+        if results.measure.key() != losses.measure.key() {
+            steps.extend(experiment_plots::steps(experiment, losses, self.panels));
+        }
+        (across.unwrap_or_default(), steps)
     }
 }
 
@@ -118,7 +127,8 @@ pub fn run(
     std::fs::create_dir_all(&options.output)
         .map_err(|error| format!("--output {}: {error}", options.output.display()))?;
     write("results.csv", results.csv(&remarks.columns))?;
-    let (across, steps) = layout.plots(experiment, &results);
+    let loss = Measure::loss();
+    let (across, steps) = layout.plots(experiment, &results, &Results::new(experiment, &outcomes, &loss));
     if !across.is_empty() {
         write("accuracy.svg", plot::file(&plot::draw(&across)))?;
     }

@@ -167,6 +167,10 @@ fn every_data_set_has_axes_of_its_own() {
     }
     let title = read(&project, "both/results.md");
     assert!(title.contains("people.toml, ") && title.contains("others.toml\n"), "{title}");
+    let against_steps = read(&project, "both/steps.svg");
+    assert!(
+        against_steps.contains("test accuracy on the way") && against_steps.contains("test loss on the way")
+    );
     let one = compare("small.toml", "1,4", "one");
     assert_eq!((one.len(), &one[0]["x_logarithmic"]), (1, &false.into()), "{one:?}");
     assert!(one[0]["title"].as_str().unwrap().starts_with("test accuracy"), "{one:?}");

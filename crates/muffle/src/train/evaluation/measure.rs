@@ -101,6 +101,11 @@ impl Measure {
         Measure::parse(name).expect("the usual measures are in the table")
     }
 
+    /// What training makes small, whatever the task.
+    pub fn loss() -> Measure {
+        Measure::parse("loss").expect("the loss is in the table")
+    }
+
     /// Whether it can be measured for a task; if not, why.
     pub fn check(&self, task: &Task) -> Result<(), String> {
         let (answers, names): (bool, Vec<&str>) = match task {

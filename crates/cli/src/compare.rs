@@ -21,6 +21,7 @@ use std::path::Path;
   muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --seeds 3 --output comparison
   muffle compare --methods dp-sgd,icgc --mode sound,as-published --epsilon 2 --output forms
   muffle compare --methods dp-sgd,adlm --against dp-sgd --epsilon 2 --seeds 5 --output paired
+  muffle compare --methods dp-sgd,auto-s --epsilon 3 --without-privacy --set-without-privacy learning_rate=0.1 --output plain
   muffle compare --recipes mnist,pate-mnist --epsilon 0.5,1.5,5 --seeds 3 --output crossover
   muffle compare --methods dp-sgd,dp-psac --recipe adult-mlp --data people.toml --set records=30000 \\
       --epsilon 0.5,1,2 --output people")]
@@ -55,17 +56,29 @@ pub struct Arguments {
     /// Change a key of the recipe for all runs: epochs=5, clip.threshold=0.5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Also run the recipe without privacy, or each of the recipes
+    #[arg(long)]
+    without_privacy: bool,
+    /// Change a key of the runs without privacy alone, whose gradients nothing shortens: learning_rate=0.1
+    #[arg(long = "set-without-privacy", value_name = "KEY=VALUE", requires = "without_privacy")]
+    plain_settings: Vec<String>,
     #[command(flatten)]
     options: Options,
 }
 
+/// What stands in place of an epsilon where there is none.
+const NO_EPSILON: &str = "none";
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
-    check_settings(&arguments.settings)?;
-    let (factors, variants) = match arguments.recipes.is_empty() {
+    check_settings(&[&arguments.settings[..], &arguments.plain_settings].concat())?;
+    let (factors, mut variants) = match arguments.recipes.is_empty() {
         true => (vec!["method", "form", "epsilon"], arguments.variants()?),
         false => (vec!["recipe", "epsilon"], arguments.recipes_at_budgets()?),
     };
+    if arguments.without_privacy {
+        variants.extend(arguments.variants_without_privacy()?);
+    }
     let across = Some(factors.len() - 1);
     let factors = factors.into_iter().map(String::from).collect();
     let (output, search) = (&arguments.options.output, arguments.options.search());
@@ -78,8 +91,8 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 }
 
 impl Arguments {
-    /// What is changed of every recipe at a budget.
-    fn changes(&self, epsilon: f64) -> Vec<String> {
+    /// What is changed of every recipe; an epsilon of nothing takes it away.
+    fn changes(&self, epsilon: &str) -> Vec<String> {
         let named = [
             Some(format!("epsilon={epsilon}")),
             self.data.as_ref().map(|value| format!("data={value:?}")),
@@ -92,17 +105,34 @@ impl Arguments {
     fn recipes_at_budgets(&self) -> Outcome<Vec<Variant>> {
         let mut variants = Vec::new();
         for name in &self.recipes {
-            let short =
-                Path::new(name).file_stem().map_or(name.as_str().into(), |stem| stem.to_string_lossy());
+            let short = short(name);
             for &epsilon in &self.epsilon {
                 variants.push(Variant {
-                    levels: vec![short.to_string(), epsilon.to_string()],
+                    levels: vec![short.clone(), epsilon.to_string()],
                     name: format!("{short}-{epsilon}"),
-                    recipe: recipes::find(name, &self.changes(epsilon))?,
+                    recipe: recipes::find(name, &self.changes(&epsilon.to_string()))?,
                 });
             }
         }
         Ok(variants)
+    }
+
+    /// The recipe, or each of them, by plain descent: what privacy is measured against.
+    fn variants_without_privacy(&self) -> Outcome<Vec<Variant>> {
+        let of_methods = self.recipes.is_empty();
+        let recipes = if of_methods { std::slice::from_ref(&self.recipe) } else { &self.recipes[..] };
+        let own = ["private=false".to_string()].into_iter().chain(self.changes(""));
+        let settings: Vec<String> = own.chain(self.plain_settings.clone()).collect();
+        let variant = |name: &String| {
+            let (levels, recipe) = match of_methods {
+                true => (vec!["dp-sgd", "without privacy"], kinds::find(name, Some("dp-sgd"), &settings)?),
+                false => (vec![], recipes::find(name, &settings)?),
+            };
+            let own = if of_methods { None } else { Some(short(name)) };
+            let levels = own.into_iter().chain(levels.into_iter().chain([NO_EPSILON]).map(String::from));
+            Ok(Variant { levels: levels.collect(), name: format!("{}-without-privacy", short(name)), recipe })
+        };
+        recipes.iter().map(variant).collect()
     }
 
     fn variants(&self) -> Outcome<Vec<Variant>> {
@@ -123,7 +153,7 @@ impl Arguments {
                 }
                 for &epsilon in &self.epsilon {
                     let own = [format!("mode={}", mode.name())].into_iter().chain(noise.clone());
-                    let settings: Vec<String> = own.chain(self.changes(epsilon)).collect();
+                    let settings: Vec<String> = own.chain(self.changes(&epsilon.to_string())).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
                         levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],
@@ -191,6 +221,11 @@ impl Arguments {
         };
         results.against(name).into_iter().map(test).collect()
     }
+}
+
+/// The name of a recipe, also of one in a file.
+fn short(name: &str) -> String {
+    Path::new(name).file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// Names, each once, in order.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Project, last_json, read_json};
+use common::{Project, last_json, read, read_json, result};
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
@@ -27,17 +27,6 @@ const COMPARISON: [&str; 12] = [
 /// A comparison of a single method at one budget, to be interrupted.
 const ONE_METHOD: [&str; 8] =
     ["compare", "--methods", "dp-sgd", "--recipe", "small.toml", "--epsilon", "4", "--quiet"];
-
-/// Runs a command and returns its result.
-fn result(project: &Project, arguments: &[&str]) -> Value {
-    let output = project.muffle(arguments);
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    last_json(&output)
-}
-
-fn read(project: &Project, name: &str) -> String {
-    fs::read_to_string(project.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
 
 #[test]
 fn a_comparison_leaves_tables_and_plots_and_runs_nothing_twice() {
@@ -137,6 +126,27 @@ fn recipes_of_different_kinds_stand_beside_each_other() {
     assert!(plot.contains(">recipe small") && plot.contains(">recipe committee"), "{plot}");
 }
 
+/// What privacy costs is seen beside the same training without it.
+#[test]
+fn runs_without_privacy_stand_beside_the_others() {
+    let project = Project::new();
+    let plain = ["--without-privacy", "--set-without-privacy", "learning_rate=0.05", "--seeds", "1"];
+    let found = result(&project, &[&COMPARISON[..], &plain].concat());
+    let group = &found["groups"][4];
+    assert_eq!((&found["finished"], &group["levels"]["epsilon"]), (&5.into(), &"none".into()), "{found}");
+    assert_eq!((&group["levels"]["form"], &group["epsilon"]), (&"without privacy".into(), &Value::Null));
+    let recipe = |name: &str| read(&project, &format!("comparison/cells/{name}/recipe.toml"));
+    let of_plain = recipe("small-without-privacy-1");
+    assert!(of_plain.contains("private = false") && of_plain.contains("learning_rate = 0.05"), "{of_plain}");
+    assert!(
+        !recipe("dp-sgd-2-1").contains("learning_rate = 0.05"),
+        "settings of the plain runs are theirs alone"
+    );
+    assert!(read(&project, "comparison/steps.svg").contains("without privacy"));
+    let alone = project.muffle(&[&COMPARISON[..], &plain[1..]].concat());
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("--without-privacy"), "{alone:?}");
+}
+
 /// Accuracies on different records share no axis; budgets that differ by decades are spread evenly.
 #[test]
 fn every_data_set_has_axes_of_its_own() {
@@ -150,7 +160,7 @@ fn every_data_set_has_axes_of_its_own() {
     let compare = |recipes: &str, budgets: &str, output: &str| {
         let arguments = ["compare", "--recipes", recipes, "--epsilon", budgets, "--seeds", "1"];
         result(&project, &[&arguments[..], &["--set", "steps=5", "--json", "--output", output]].concat());
-        let plots: Value = read_json(&project.path(&format!("{output}/plots.json")));
+        let plots: Value = read_json(&project.path(format!("{output}/plots.json")));
         let against_epsilon = |panel: &&Value| panel["x_label"] == "epsilon";
         plots["panels"].as_array().unwrap().iter().filter(against_epsilon).cloned().collect::<Vec<_>>()
     };
@@ -378,105 +388,6 @@ fn a_random_search_keeps_its_draws_and_prices_its_best() {
         other.status.code() == Some(2) && String::from_utf8_lossy(&other.stderr).contains("--random 4"),
         "{other:?}"
     );
-}
-
-/// Four runs of one step with noise, and one without, of the smallest network, where only the built-in data is found.
-#[test]
-fn a_factor_study_leaves_the_tables_of_its_paper() {
-    let project = Project::new();
-    let layers = r#"input = [1, 28, 28]
-        layers = [{ type = "flatten" }, { type = "dense", features = 10 }]"#;
-    fs::write(project.path("linear.toml"), layers).unwrap();
-    let study = || {
-        let arguments = [
-            "study",
-            "noisy-gradient",
-            "--data",
-            "mnist,svhn-grey",
-            "--models",
-            "linear.toml",
-            "--optimizers",
-            "adam",
-            "--noise",
-            "0.5",
-            "--thresholds",
-            "0.8,1.4",
-            "--steps",
-            "1",
-            "--json",
-            "--output",
-            "study",
-        ];
-        let mut command = project.command(&arguments);
-        command.env_remove("MUFFLE_DATA").env("XDG_DATA_HOME", "/nonexistent").output().unwrap()
-    };
-    let output = study();
-    assert!(output.status.success(), "{output:?}");
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("left out") && message.contains("/nonexistent/muffle/svhn"), "{message}");
-    let first = last_json(&output);
-    assert_eq!((&first["cells"], &first["finished"], &first["run_now"]), (&5.into(), &5.into(), &5.into()));
-    for group in first["groups"].as_array().unwrap() {
-        let order = group["levels"]["order"].as_str().unwrap();
-        assert_eq!(group["epsilon_if_seed_is_secret"].is_number(), order == "CA", "{group}");
-    }
-    let distances = first["distortion"].as_array().unwrap();
-    assert_eq!(distances.len(), 4);
-    assert!(distances.iter().all(|row| row["mean"].as_f64().unwrap() > 0.0), "{distances:?}");
-
-    let csv = read(&project, "study/results.csv");
-    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    let column = header.iter().position(|name| *name == "distortion").unwrap();
-    for line in csv.lines().skip(1) {
-        let cells: Vec<&str> = line.split(',').collect();
-        assert_eq!(cells[column].is_empty(), line.contains(",plain,"), "{line}");
-    }
-    let text = read(&project, "study/results.md");
-    for part in [
-        "in the form of Table 3",
-        "| linear.toml | adam | 1.4 | AC |",
-        "| threshold | 0.8 | 1.4 |",
-        "Left out: no factor has three or more levels here.",
-        "Without a second level, and so in no test: data, model, optimizer, noise.",
-        "| linear.toml | mnist | ",
-        "left out: svhn-grey",
-        "distortion, not privacy",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    assert!(read(&project, "study/steps.svg").contains("data mnist, model linear.toml, optimizer adam"));
-
-    let again = last_json(&study());
-    assert_eq!((&again["run_now"], &again["distortion"]), (&0.into(), &first["distortion"]));
-    assert_eq!(read(&project, "study/results.md"), text);
-}
-
-/// Norms of a published set, as a table, a plot and JSON; those of one's own records are not shown.
-#[test]
-fn norms_of_gradients_are_shown_of_published_records_only() {
-    let project = Project::new();
-    let study = ["study", "gradient-norms", "--steps", "6", "--every", "3", "--output", "norms", "--json"];
-    let own = project.muffle(&[&study[..], &["--recipe", "small.toml"]].concat());
-    assert!(
-        !own.status.success() && String::from_utf8_lossy(&own.stderr).contains("published data set"),
-        "{own:?}"
-    );
-    assert!(!project.path("norms").exists(), "nothing is left behind");
-    let few =
-        ["--recipe", "mnist", "--set", "model=cnn-small", "--set", "subset=500", "--set", "batch_size=50"];
-    let found = result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat());
-    let looks = found["looks"].as_array().unwrap();
-    assert_eq!((looks.len(), &looks[1][0]), (2, &3.into()), "steps 0 and 3: {found}");
-    let norms = looks[1][1].as_array().unwrap();
-    assert_eq!(norms.len(), found["tensors"].as_array().unwrap().len());
-    assert!(norms.iter().all(|norm| norm.as_f64().unwrap() > 0.0), "{found}");
-    assert_eq!(
-        found,
-        result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat()),
-        "a seed decides"
-    );
-    assert!(read(&project, "norms/results.md").contains("| step 0 | step 3 |"));
-    assert!(read(&project, "norms.svg").contains("mean norm of a record"));
 }
 
 #[test]

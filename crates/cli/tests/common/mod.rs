@@ -104,6 +104,19 @@ pub fn last_json(output: &Output) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
+/// Runs a command and returns its result.
+#[allow(dead_code, reason = "not every test asks for JSON")]
+pub fn result(project: &Project, arguments: &[&str]) -> Value {
+    let output = project.muffle(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    last_json(&output)
+}
+
+#[allow(dead_code, reason = "not every test reads files of a run")]
+pub fn read(project: &Project, name: &str) -> String {
+    fs::read_to_string(project.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
 #[allow(dead_code, reason = "not every test reads files of a run")]
 pub fn read_json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()

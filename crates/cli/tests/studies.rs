@@ -1,0 +1,105 @@
+//! `muffle study`, on the binary that users run.
+
+mod common;
+
+use common::{Project, last_json, read, result};
+use std::fs;
+
+/// Four runs of one step with noise, and one without, of the smallest network, where only the built-in data is found.
+#[test]
+fn a_factor_study_leaves_the_tables_of_its_paper() {
+    let project = Project::new();
+    let layers = r#"input = [1, 28, 28]
+        layers = [{ type = "flatten" }, { type = "dense", features = 10 }]"#;
+    fs::write(project.path("linear.toml"), layers).unwrap();
+    let study = || {
+        let arguments = [
+            "study",
+            "noisy-gradient",
+            "--data",
+            "mnist,svhn-grey",
+            "--models",
+            "linear.toml",
+            "--optimizers",
+            "adam",
+            "--noise",
+            "0.5",
+            "--thresholds",
+            "0.8,1.4",
+            "--steps",
+            "1",
+            "--json",
+            "--output",
+            "study",
+        ];
+        let mut command = project.command(&arguments);
+        command.env_remove("MUFFLE_DATA").env("XDG_DATA_HOME", "/nonexistent").output().unwrap()
+    };
+    let output = study();
+    assert!(output.status.success(), "{output:?}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("left out") && message.contains("/nonexistent/muffle/svhn"), "{message}");
+    let first = last_json(&output);
+    assert_eq!((&first["cells"], &first["finished"], &first["run_now"]), (&5.into(), &5.into(), &5.into()));
+    for group in first["groups"].as_array().unwrap() {
+        let order = group["levels"]["order"].as_str().unwrap();
+        assert_eq!(group["epsilon_if_seed_is_secret"].is_number(), order == "CA", "{group}");
+    }
+    let distances = first["distortion"].as_array().unwrap();
+    assert_eq!(distances.len(), 4);
+    assert!(distances.iter().all(|row| row["mean"].as_f64().unwrap() > 0.0), "{distances:?}");
+
+    let csv = read(&project, "study/results.csv");
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let column = header.iter().position(|name| *name == "distortion").unwrap();
+    for line in csv.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells[column].is_empty(), line.contains(",plain,"), "{line}");
+    }
+    let text = read(&project, "study/results.md");
+    for part in [
+        "in the form of Table 3",
+        "| linear.toml | adam | 1.4 | AC |",
+        "| threshold | 0.8 | 1.4 |",
+        "Left out: no factor has three or more levels here.",
+        "Without a second level, and so in no test: data, model, optimizer, noise.",
+        "| linear.toml | mnist | ",
+        "left out: svhn-grey",
+        "distortion, not privacy",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(read(&project, "study/steps.svg").contains("data mnist, model linear.toml, optimizer adam"));
+
+    let again = last_json(&study());
+    assert_eq!((&again["run_now"], &again["distortion"]), (&0.into(), &first["distortion"]));
+    assert_eq!(read(&project, "study/results.md"), text);
+}
+
+/// Norms of a published set, as a table, a plot and JSON; those of one's own records are not shown.
+#[test]
+fn norms_of_gradients_are_shown_of_published_records_only() {
+    let project = Project::new();
+    let study = ["study", "gradient-norms", "--steps", "6", "--every", "3", "--output", "norms", "--json"];
+    let own = project.muffle(&[&study[..], &["--recipe", "small.toml"]].concat());
+    assert!(
+        !own.status.success() && String::from_utf8_lossy(&own.stderr).contains("published data set"),
+        "{own:?}"
+    );
+    assert!(!project.path("norms").exists(), "nothing is left behind");
+    let few =
+        ["--recipe", "mnist", "--set", "model=cnn-small", "--set", "subset=500", "--set", "batch_size=50"];
+    let found = result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat());
+    let looks = found["looks"].as_array().unwrap();
+    assert_eq!((looks.len(), &looks[1][0]), (2, &3.into()), "steps 0 and 3: {found}");
+    let norms = looks[1][1].as_array().unwrap();
+    assert_eq!(norms.len(), found["tensors"].as_array().unwrap().len());
+    assert!(norms.iter().all(|norm| norm.as_f64().unwrap() > 0.0), "{found}");
+    assert_eq!(
+        found,
+        result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat()),
+        "a seed decides"
+    );
+    assert!(read(&project, "norms/results.md").contains("| step 0 | step 3 |"));
+    assert!(read(&project, "norms.svg").contains("mean norm of a record"));
+}

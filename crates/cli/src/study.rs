@@ -35,13 +35,14 @@ enum Study {
 /// (noisy-gradient, as published, no epsilon); CA clips first (DP-SGD). Results are accuracy, loss and TPVD, how far the
 /// weights are from those without noise: a distortion, not a measure of privacy.
 ///
-/// The paper gives neither learning rates nor lengths: SGD has 0.1, Adam 0.001, and all runs have the steps of the recipes
-/// lin-2020-table-3 to -5 unless --steps says otherwise. AC draws noise for every single example, which takes long on large networks.
-/// Data sets that are not on this machine are left out.
+/// The paper gives neither learning rates nor lengths: SGD has 0.1, Adam 0.001, unless --rate says otherwise, and all runs have the
+/// steps of the recipes lin-2020-table-3 to -5 unless --steps does. AC draws noise for every single example, which takes long on large
+/// networks; --together draws what it comes to in many dimensions. Data sets that are not on this machine are left out.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle study noisy-gradient --output study
   muffle study noisy-gradient --data mnist --models lstm-rows --steps 500 --seeds 3 --output lstm
+  muffle study noisy-gradient --data mnist --together --rate lstm-rows/sgd=1 --rate lstm-rows/sgd/AC=5 --output rates
   muffle study noisy-gradient --data mnist --optimizers adam --noise 0.5 \\
       --thresholds 0.001,0.04,1.4,10,100 --output table-12
   muffle study noisy-gradient --models cnn-5x5 --optimizers adam --noise 0.5 --thresholds 1.4 \\
@@ -71,8 +72,53 @@ struct NoisyGradient {
     /// Orders of noise and clip; those with a quantile take the median norm of the batch for the threshold (Algorithm 2)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["AC", "CA"], value_parser = ORDERS.map(|order| order.0))]
     orders: Vec<String>,
+    /// The learning rate of a network with an optimizer, or of these in one order (AC, CA, plain, ...); the last that fits counts
+    #[arg(long = "rate", value_name = "MODEL/OPTIMIZER[/ORDER]=RATE", value_parser = rate)]
+    rates: Vec<Rate>,
+    /// AC with one draw of noise in a step, which for large networks is the same and much faster (`muffle methods noisy-gradient`)
+    #[arg(long)]
+    together: bool,
     #[command(flatten)]
     options: Options,
+}
+
+/// A learning rate, and where it holds.
+#[derive(Clone)]
+struct Rate {
+    model: String,
+    optimizer: String,
+    order: Option<String>,
+    value: f64,
+}
+
+/// Reads `MODEL/OPTIMIZER=RATE` or `MODEL/OPTIMIZER/ORDER=RATE`.
+fn rate(text: &str) -> Result<Rate, String> {
+    let (place, value) = text.rsplit_once('=').ok_or("give MODEL/OPTIMIZER=RATE, such as lstm-rows/sgd=1")?;
+    let value: f64 = value.parse().map_err(|_| format!("{value} is no number"))?;
+    if !(value > 0.0 && value.is_finite()) {
+        return Err(format!("{value} is no rate; give one above zero"));
+    }
+    let parts: Vec<String> = place.split('/').map(String::from).collect();
+    let known = |name: &String| name == PLAIN[2] || ORDERS.iter().any(|order| order.0 == name);
+    let (model, optimizer, order) = match &parts[..] {
+        [model, optimizer] => (model, optimizer, None),
+        [model, optimizer, order] if known(order) => (model, optimizer, Some(order.clone())),
+        [_, _, order] => {
+            return Err(format!(
+                "there is no order {order}; there are {}, {}",
+                ORDERS.map(|it| it.0).join(", "),
+                PLAIN[2]
+            ));
+        }
+        _ => return Err(format!("{place} is no MODEL/OPTIMIZER, nor with an order behind it")),
+    };
+    if !OPTIMIZERS.iter().any(|it| it.0 == optimizer) {
+        return Err(format!(
+            "there is no optimizer {optimizer}; there are {}",
+            OPTIMIZERS.map(|it| it.0).join(", ")
+        ));
+    }
+    Ok(Rate { model: model.clone(), optimizer: optimizer.clone(), order, value })
 }
 
 /// What the runs differ in; the first `PLACE` say which run without noise belongs to a run.
@@ -116,6 +162,19 @@ impl NoisyGradient {
     fn run(&self) -> CommandResult {
         if self.options.rank_by.is_some() {
             return Err("--rank-by: a study has the measures of its paper; leave it out".into());
+        }
+        let of_no_run = |rate: &&Rate| {
+            let order = rate.order.as_ref();
+            let order = order.is_none_or(|order| order == PLAIN[2] || self.orders.contains(order));
+            !(self.models.contains(&rate.model) && self.optimizers.contains(&rate.optimizer) && order)
+        };
+        if let Some(rate) = self.rates.iter().find(of_no_run) {
+            let order = rate.order.iter().map(|order| format!("/{order}")).collect::<String>();
+            let place = format!("{}/{}{order}", rate.model, rate.optimizer);
+            return Err(format!(
+                "--rate {place}: no run of this study is of that kind; mend it or leave it out"
+            )
+            .into());
         }
         let search = self.options.search();
         let (data, missing) = present(&self.data, &search)?;
@@ -174,6 +233,14 @@ impl NoisyGradient {
             }
         };
         settings.extend(find(&OPTIMIZERS, optimizer).iter().chain(own).map(ToString::to_string));
+        if self.together && order == ORDERS[0].0 {
+            settings.push("parameters.together=1".to_string());
+        }
+        let here = |rate: &&Rate| {
+            let order = rate.order.as_ref().is_none_or(|name| name == order);
+            rate.model == *model && rate.optimizer == *optimizer && order
+        };
+        settings.extend(self.rates.iter().rfind(here).map(|rate| format!("learning_rate={}", rate.value)));
         settings
     }
 }

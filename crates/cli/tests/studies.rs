@@ -76,6 +76,57 @@ fn a_factor_study_leaves_the_tables_of_its_paper() {
     assert_eq!(read(&project, "study/results.md"), text);
 }
 
+/// Rates by network, optimizer and order, the last that fits; and noise of all records of a step at once.
+#[test]
+fn a_factor_study_takes_rates_and_noise_of_all_records_together() {
+    let project = Project::new();
+    let layers = r#"input = [1, 28, 28]
+        layers = [{ type = "flatten" }, { type = "dense", features = 10 }]"#;
+    fs::write(project.path("linear.toml"), layers).unwrap();
+    let study = |rates: &[&str]| {
+        let mut arguments = vec!["study", "noisy-gradient", "--data", "mnist", "--models", "linear.toml"];
+        arguments.extend([
+            "--optimizers",
+            "adam",
+            "--noise",
+            "0.5",
+            "--thresholds",
+            "1.4",
+            "--steps",
+            "1",
+            "--together",
+        ]);
+        rates.iter().for_each(|rate| arguments.extend(["--rate", *rate]));
+        project.muffle(&[&arguments[..], &["--output", "study"]].concat())
+    };
+    for (rate, problem) in [
+        ("linear.toml/adam", "MODEL/OPTIMIZER=RATE"),
+        ("linear.toml/adam=0", "above zero"),
+        ("linear.toml/adam/BC=1", "no order BC"),
+        ("linear.toml/sgdm=1", "no optimizer sgdm"),
+        ("lstm-rows/adam=1", "no run of this study"),
+    ] {
+        let refused = study(&[rate]);
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && message.contains(problem), "{message}");
+    }
+    assert!(!project.path("study").exists());
+    let output = study(&["linear.toml/adam=0.02", "linear.toml/adam/AC=0.5"]);
+    assert!(output.status.success(), "{output:?}");
+    let cells = fs::read_dir(project.path("study/cells")).unwrap();
+    let recipes: Vec<String> =
+        cells.map(|cell| fs::read_to_string(cell.unwrap().path().join("recipe.toml")).unwrap()).collect();
+    let (before, others): (Vec<_>, Vec<_>) =
+        recipes.iter().partition(|recipe| recipe.contains("noisy-gradient"));
+    assert_eq!((before.len(), others.len()), (1, 2));
+    assert!(
+        before[0].contains("together = 1.0") && before[0].contains("learning_rate = 0.5"),
+        "{}",
+        before[0]
+    );
+    assert!(others.iter().all(|recipe| recipe.contains("learning_rate = 0.02")), "{others:?}");
+}
+
 /// Norms of a published set, as a table, a plot and JSON; those of one's own records are not shown.
 #[test]
 fn norms_of_gradients_are_shown_of_published_records_only() {

@@ -43,6 +43,7 @@ built_in!(
     "adult-mlp",
     "pate-mnist",
     "pate-fashion-mnist",
+    "pate-cifar10",
     "pate-adult",
     "functional-adult",
     "functional-mnist",

@@ -140,6 +140,34 @@ fn noisy_gradient_as_published_is_a_mean_of_cut_gradients() {
     assert!(trial.release(&NOBODY, 2).0.iter().all(|value| *value == 0.0));
 }
 
+/// One draw for all records of a step against a draw for each, on a network of 40,000 parameters where both are one distribution up to a
+/// relative 0.004: means over draws lie in the same direction and have the same length, and so does what varies.
+#[test]
+fn noise_of_all_records_together_is_that_of_each() {
+    const LARGE: &str = r#"[{ type = "flatten" }, { type = "dense", features = 256 }, { type = "tanh" }, { type = "dense", features = 10 }]"#;
+    const DRAWS: u64 = 40;
+    let releases = |settings: &[&str]| -> (Vec<f32>, f64) {
+        let mut trial = Trial::with("noisy-gradient", Mode::AsPublished, LARGE, settings);
+        let records = trial.setting.records(4, 1.0);
+        let draws: Vec<Vec<f32>> = (0..DRAWS).map(|seed| trial.release(&records, seed).0).collect();
+        let mean: Vec<f32> = (0..draws[0].len())
+            .map(|at| draws.iter().map(|draw| draw[at]).sum::<f32>() / DRAWS as f32)
+            .collect();
+        let spread = draws.iter().map(|draw| distance(draw, &mean).powi(2)).sum::<f64>();
+        (mean, (spread / (DRAWS - 1) as f64).sqrt())
+    };
+    let (each, spread_of_each) = releases(&["noise_multiplier=0.1"]);
+    let (together, spread) = releases(&["noise_multiplier=0.1", "parameters.together=1"]);
+    // Noise of the means, by two draws of it: a twentieth of their spread each.
+    let error = (2.0 / DRAWS as f64).sqrt() * spread;
+    assert!((spread / spread_of_each - 1.0).abs() < 0.01, "{spread} {spread_of_each}");
+    assert!(length(&each) > 2.0 * error, "{} {error}", length(&each));
+    assert!((distance(&each, &together) / error - 1.0).abs() < 0.1, "{} {error}", distance(&each, &together));
+    let (quieter, other_spread) = releases(&["noise_multiplier=0.05", "parameters.together=1"]);
+    assert!(other_spread < 0.95 * spread_of_each, "{other_spread} {spread_of_each}");
+    assert!(distance(&each, &quieter) > 1.2 * error, "{} {error}", distance(&each, &quieter));
+}
+
 /// One record alone: its gradient at length C, noise, and the result at length C again.
 #[test]
 fn ng_local_noises_every_record_between_two_clips() {

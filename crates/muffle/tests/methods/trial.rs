@@ -69,6 +69,10 @@ impl Trial {
     }
 
     pub fn on(method: &str, mode: Mode, layers: &str) -> Trial {
+        Trial::with(method, mode, layers, settings(method, mode))
+    }
+
+    pub fn with(method: &str, mode: Mode, layers: &str, settings: &[&str]) -> Trial {
         let text = format!(
             "data = \"none\"\nmodel = {{ input = [1, 12, 12], layers = {} }}\nmethod = {method:?}\nmode = {:?}\n\
              noise_multiplier = {NOISE}\nsteps = 5\nbatch_size = {BATCH}\nlearning_rate = 0.1\n\
@@ -76,7 +80,7 @@ impl Trial {
             layers,
             mode.name()
         );
-        let settings: Vec<String> = settings(method, mode).iter().map(ToString::to_string).collect();
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
         let recipe = Recipe::parse(method, &text, &settings).unwrap();
         let plan = Plan::new(recipe, &DATA).unwrap();
         let method = plan.build_method().unwrap();

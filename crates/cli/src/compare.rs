@@ -22,6 +22,7 @@ use std::path::Path;
   muffle compare --methods dp-sgd,icgc --mode sound,as-published --epsilon 2 --output forms
   muffle compare --methods dp-sgd,adlm --against dp-sgd --epsilon 2 --seeds 5 --output paired
   muffle compare --methods dp-sgd,auto-s --epsilon 3 --without-privacy --set-without-privacy learning_rate=0.1 --output plain
+  muffle compare --methods dp-sgd,auto-s --epsilon 3 --set-for auto-s:learning_rate=0.5 --output rates
   muffle compare --recipes mnist,pate-mnist --epsilon 0.5,1.5,5 --seeds 3 --output crossover
   muffle compare --methods dp-sgd,dp-psac --recipe adult-mlp --data people.toml --set records=30000 \\
       --epsilon 0.5,1,2 --output people")]
@@ -56,6 +57,9 @@ pub struct Arguments {
     /// Change a key of the recipe for all runs: epochs=5, clip.threshold=0.5
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Change a key for one method (NAME), one form of it (NAME/MODE) or one recipe alone: auto-s:learning_rate=0.5
+    #[arg(long = "set-for", value_name = "NAME:KEY=VALUE")]
+    own_settings: Vec<String>,
     /// Also run the recipe without privacy, or each of the recipes
     #[arg(long)]
     without_privacy: bool,
@@ -72,6 +76,7 @@ const NO_EPSILON: &str = "none";
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     check_settings(&[&arguments.settings[..], &arguments.plain_settings].concat())?;
+    arguments.check_own_settings()?;
     let (factors, mut variants) = match arguments.recipes.is_empty() {
         true => (vec!["method", "form", "epsilon"], arguments.variants()?),
         false => (vec!["recipe", "epsilon"], arguments.recipes_at_budgets()?),
@@ -101,16 +106,56 @@ impl Arguments {
         named.into_iter().flatten().chain(self.settings.clone()).collect()
     }
 
+    /// What is changed for one method or recipe, or for one form of it, alone.
+    fn own(&self, name: &str, mode: Option<Mode>) -> impl Iterator<Item = String> {
+        let form = mode.map(|mode| format!("{name}/{}", mode.name()));
+        let of = move |(whose, _): &(&str, &str)| *whose == name || Some(*whose) == form.as_deref();
+        self.own_settings
+            .iter()
+            .filter_map(|text| text.split_once(':'))
+            .filter(of)
+            .map(|(_, setting)| setting.into())
+    }
+
+    /// Refuses settings of what is not compared.
+    fn check_own_settings(&self) -> Outcome<()> {
+        for text in &self.own_settings {
+            let Some((whose, setting)) = text.split_once(':') else {
+                return Err(format!(
+                    "--set-for {text}: give NAME:KEY=VALUE, such as auto-s:learning_rate=0.5"
+                )
+                .into());
+            };
+            check_settings(&[setting.to_string()])?;
+            let forms = self
+                .mode
+                .iter()
+                .flat_map(|mode| self.methods.iter().map(move |name| format!("{name}/{mode}")));
+            let names =
+                self.methods.iter().cloned().chain(forms).chain(self.recipes.iter().map(|name| short(name)));
+            let names: Vec<String> = names.collect();
+            if !names.iter().any(|name| name == whose) {
+                return Err(format!(
+                    "--set-for {whose}: it is not among what is compared, {}",
+                    names.join(", ")
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
     /// Every recipe at every epsilon.
     fn recipes_at_budgets(&self) -> Outcome<Vec<Variant>> {
         let mut variants = Vec::new();
         for name in &self.recipes {
             let short = short(name);
             for &epsilon in &self.epsilon {
+                let changes = self.changes(&epsilon.to_string()).into_iter().chain(self.own(&short, None));
                 variants.push(Variant {
                     levels: vec![short.clone(), epsilon.to_string()],
                     name: format!("{short}-{epsilon}"),
-                    recipe: recipes::find(name, &self.changes(&epsilon.to_string()))?,
+                    recipe: recipes::find(name, &changes.collect::<Vec<_>>())?,
                 });
             }
         }
@@ -153,7 +198,9 @@ impl Arguments {
                 }
                 for &epsilon in &self.epsilon {
                     let own = [format!("mode={}", mode.name())].into_iter().chain(noise.clone());
-                    let settings: Vec<String> = own.chain(self.changes(&epsilon.to_string())).collect();
+                    let changes =
+                        self.changes(&epsilon.to_string()).into_iter().chain(self.own(name, Some(mode)));
+                    let settings: Vec<String> = own.chain(changes).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
                         levels: vec![name.clone(), mode.name().to_string(), epsilon.to_string()],

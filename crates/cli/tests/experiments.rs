@@ -147,6 +147,26 @@ fn runs_without_privacy_stand_beside_the_others() {
     assert!(String::from_utf8_lossy(&alone.stderr).contains("--without-privacy"), "{alone:?}");
 }
 
+/// Every method may have settings of its own, and every form of it.
+#[test]
+fn settings_for_one_method_are_its_own() {
+    let project = Project::new();
+    let alone =
+        ["--set-for", "auto-s:learning_rate=0.05", "--set-for", "dp-sgd/sound:steps=4", "--seeds", "1"];
+    result(&project, &[&COMPARISON[..], &alone].concat());
+    let recipe = |name: &str| read(&project, &format!("comparison/cells/{name}/recipe.toml"));
+    let (one, other) = (recipe("auto-s-2-1"), recipe("dp-sgd-2-1"));
+    assert!(one.contains("learning_rate = 0.05") && !one.contains("steps = 4"), "{one}");
+    assert!(!other.contains("learning_rate = 0.05") && other.contains("steps = 4"), "{other}");
+    for (setting, problem) in
+        [("icgc:steps=4", "not among"), ("auto-s", "NAME:KEY=VALUE"), ("auto-s:steps", "key=value")]
+    {
+        let refused = project.muffle(&[&COMPARISON[..], &["--set-for", setting]].concat());
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && message.contains(problem), "{message}");
+    }
+}
+
 /// Accuracies on different records share no axis; budgets that differ by decades are spread evenly.
 #[test]
 fn every_data_set_has_axes_of_its_own() {

@@ -15,7 +15,7 @@ use std::path::Path;
 ///
 /// Every run has a folder of its own in DIR/cells. Finished runs are not run again, and an interrupted comparison goes on
 /// with the same command. DIR/results.csv has every run, DIR/results.md means and intervals, DIR/accuracy.svg accuracy
-/// against epsilon and DIR/steps.svg accuracy against steps; `muffle report DIR` makes a page of all that.
+/// against epsilon and DIR/steps.svg accuracy and loss against steps; `muffle report DIR` makes a page of all that.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --seeds 3 --output comparison
@@ -76,7 +76,6 @@ const NO_EPSILON: &str = "none";
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     check_settings(&[&arguments.settings[..], &arguments.plain_settings].concat())?;
-    arguments.check_own_settings()?;
     let (factors, mut variants) = match arguments.recipes.is_empty() {
         true => (vec!["method", "form", "epsilon"], arguments.variants()?),
         false => (vec!["recipe", "epsilon"], arguments.recipes_at_budgets()?),
@@ -84,6 +83,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     if arguments.without_privacy {
         variants.extend(arguments.variants_without_privacy()?);
     }
+    arguments.check_own_settings(&variants)?;
     let across = Some(factors.len() - 1);
     let factors = factors.into_iter().map(String::from).collect();
     let (output, search) = (&arguments.options.output, arguments.options.search());
@@ -96,18 +96,24 @@ pub fn run(arguments: &Arguments) -> CommandResult {
 }
 
 impl Arguments {
-    /// What is changed of every recipe; an epsilon of nothing takes it away.
-    fn changes(&self, epsilon: &str) -> Vec<String> {
+    /// What is changed of a recipe, where some changes are for it alone; an epsilon of nothing takes it away. What is said of one
+    /// replaces what is said of all, with everything below it: `clip={..}` also `clip.threshold=1`.
+    fn changes(&self, epsilon: &str, own: Vec<String>) -> Vec<String> {
         let named = [
             Some(format!("epsilon={epsilon}")),
             self.data.as_ref().map(|value| format!("data={value:?}")),
             self.model.as_ref().map(|value| format!("model={value:?}")),
         ];
-        named.into_iter().flatten().chain(self.settings.clone()).collect()
+        let key = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_string();
+        let replaced = |general: &String| {
+            own.iter().any(|setting| (key(general) + ".").starts_with(&(key(setting) + ".")))
+        };
+        let general = named.into_iter().flatten().chain(self.settings.clone());
+        general.filter(|setting| !replaced(setting)).chain(own.iter().cloned()).collect()
     }
 
     /// What is changed for one method or recipe, or for one form of it, alone.
-    fn own(&self, name: &str, mode: Option<Mode>) -> impl Iterator<Item = String> {
+    fn own(&self, name: &str, mode: Option<Mode>) -> Vec<String> {
         let form = mode.map(|mode| format!("{name}/{}", mode.name()));
         let of = move |(whose, _): &(&str, &str)| *whose == name || Some(*whose) == form.as_deref();
         self.own_settings
@@ -115,10 +121,21 @@ impl Arguments {
             .filter_map(|text| text.split_once(':'))
             .filter(of)
             .map(|(_, setting)| setting.into())
+            .collect()
     }
 
     /// Refuses settings of what is not compared.
-    fn check_own_settings(&self) -> Outcome<()> {
+    fn check_own_settings(&self, variants: &[Variant]) -> Outcome<()> {
+        let forms = |variant: &Variant| match &variant.levels[..] {
+            [method, form, epsilon] if epsilon != NO_EPSILON => {
+                vec![method.clone(), format!("{method}/{form}")]
+            }
+            [recipe, _] => vec![recipe.clone()],
+            _ => vec![],
+        };
+        let mut names: Vec<String> = variants.iter().flat_map(forms).collect();
+        names.sort();
+        names.dedup();
         for text in &self.own_settings {
             let Some((whose, setting)) = text.split_once(':') else {
                 return Err(format!(
@@ -127,13 +144,6 @@ impl Arguments {
                 .into());
             };
             check_settings(&[setting.to_string()])?;
-            let forms = self
-                .mode
-                .iter()
-                .flat_map(|mode| self.methods.iter().map(move |name| format!("{name}/{mode}")));
-            let names =
-                self.methods.iter().cloned().chain(forms).chain(self.recipes.iter().map(|name| short(name)));
-            let names: Vec<String> = names.collect();
             if !names.iter().any(|name| name == whose) {
                 return Err(format!(
                     "--set-for {whose}: it is not among what is compared, {}",
@@ -151,11 +161,11 @@ impl Arguments {
         for name in &self.recipes {
             let short = short(name);
             for &epsilon in &self.epsilon {
-                let changes = self.changes(&epsilon.to_string()).into_iter().chain(self.own(&short, None));
+                let changes = self.changes(&epsilon.to_string(), self.own(&short, None));
                 variants.push(Variant {
                     levels: vec![short.clone(), epsilon.to_string()],
                     name: format!("{short}-{epsilon}"),
-                    recipe: recipes::find(name, &changes.collect::<Vec<_>>())?,
+                    recipe: recipes::find(name, &changes)?,
                 });
             }
         }
@@ -166,9 +176,11 @@ impl Arguments {
     fn variants_without_privacy(&self) -> Outcome<Vec<Variant>> {
         let of_methods = self.recipes.is_empty();
         let recipes = if of_methods { std::slice::from_ref(&self.recipe) } else { &self.recipes[..] };
-        let own = ["private=false".to_string()].into_iter().chain(self.changes(""));
-        let settings: Vec<String> = own.chain(self.plain_settings.clone()).collect();
         let variant = |name: &String| {
+            let own = if of_methods { vec![] } else { self.own(&short(name), None) };
+            let private = ["private=false".to_string()].into_iter();
+            let settings = private.chain(self.changes("", [own, self.plain_settings.clone()].concat()));
+            let settings: Vec<String> = settings.collect();
             let (levels, recipe) = match of_methods {
                 true => (vec!["dp-sgd", "without privacy"], kinds::find(name, Some("dp-sgd"), &settings)?),
                 false => (vec![], recipes::find(name, &settings)?),
@@ -198,8 +210,7 @@ impl Arguments {
                 }
                 for &epsilon in &self.epsilon {
                     let own = [format!("mode={}", mode.name())].into_iter().chain(noise.clone());
-                    let changes =
-                        self.changes(&epsilon.to_string()).into_iter().chain(self.own(name, Some(mode)));
+                    let changes = self.changes(&epsilon.to_string(), self.own(name, Some(mode)));
                     let settings: Vec<String> = own.chain(changes).collect();
                     let form = if mode == Mode::Sound { String::new() } else { format!("-{}", mode.name()) };
                     let variant = Variant {
@@ -225,7 +236,10 @@ impl Arguments {
 
     fn check_baseline(&self, experiment: &Experiment) -> Outcome<()> {
         let Some(name) = &self.against else { return Ok(()) };
-        let names: Vec<&str> = experiment.groups.iter().map(|group| group.levels[0].as_str()).collect();
+        // A run without privacy is no pair of one with an epsilon.
+        let private = |levels: &&Vec<String>| levels.last().is_some_and(|epsilon| epsilon != NO_EPSILON);
+        let levels = experiment.groups.iter().map(|group| &group.levels).filter(private);
+        let names: Vec<&str> = levels.map(|levels| levels[0].as_str()).collect();
         match (names.contains(&name.as_str()), names.iter().all(|other| other == name), self.seeds) {
             (false, _, _) => {
                 Err(format!("--against {name}: it is not among what is compared, {}", once(&names)).into())
@@ -246,6 +260,12 @@ impl Arguments {
             REPRODUCIBLE,
         ];
         let mut remarks = Remarks { paragraphs: paragraphs.map(String::from).to_vec(), ..Remarks::default() };
+        if self.without_privacy {
+            let plain = format!(
+                "Runs whose epsilon is \"{NO_EPSILON}\" are plain descent: nothing in them protects anybody."
+            );
+            remarks.paragraphs.insert(1, plain);
+        }
         if let Some(name) = &self.against {
             let introduction = format!(
                 "Beside {name} at the same epsilon, in pairs of runs with one seed: the mean difference, its interval, and the p of \

@@ -38,6 +38,7 @@ mod search;
 mod serve;
 mod study;
 mod study_gradient_norms;
+mod study_places;
 mod study_tables;
 mod sweep;
 mod train;

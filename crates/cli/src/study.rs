@@ -3,6 +3,7 @@
 use crate::CommandResult;
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::study_gradient_norms::GradientNorms;
+use crate::study_places::{self, Length, Rate, length};
 use crate::study_tables::{Row, Tables};
 use crate::train::Outcome;
 use clap::{Args, Subcommand};
@@ -37,20 +38,21 @@ enum Study {
 ///
 /// The paper gives neither learning rates nor lengths: SGD has 0.1, Adam 0.001, unless --rate says otherwise, and all runs have the
 /// steps of the recipes lin-2020-table-3 to -5 unless --steps does. AC draws noise for every single example, which takes long on large
-/// networks; --together draws what it comes to in many dimensions. Data sets that are not on this machine are left out.
+/// networks; --together draws once what it comes to in many dimensions. Data sets that are not on this machine are left out.
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle study noisy-gradient --output study
   muffle study noisy-gradient --data mnist --models lstm-rows --steps 500 --seeds 3 --output lstm
-  muffle study noisy-gradient --data mnist --together --rate lstm-rows/sgd=1 --rate lstm-rows/sgd/AC=5 --output rates
+  muffle study noisy-gradient --data mnist --together --rate lstm-rows/sgd=1 --rate lstm-rows/sgd/AC=5 \\
+      --steps 300,lstm-rows=1500 --output rates
   muffle study noisy-gradient --data mnist --optimizers adam --noise 0.5 \\
       --thresholds 0.001,0.04,1.4,10,100 --output table-12
   muffle study noisy-gradient --models cnn-5x5 --optimizers adam --noise 0.5 --thresholds 1.4 \\
       --orders quantile,quantile-per-layer --output table-7-adaptive")]
 struct NoisyGradient {
-    /// Steps of every run (default: those of the recipes)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    steps: Option<u64>,
+    /// Steps of every run, or of those of one network (default: those of the recipes)
+    #[arg(long, value_name = "[MODEL=]N", value_delimiter = ',', value_parser = length)]
+    steps: Vec<Length>,
     /// Runs of each combination, with the seeds 1 to N
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
@@ -75,50 +77,18 @@ struct NoisyGradient {
     /// The learning rate of a network with an optimizer, or of these in one order (AC, CA, plain, ...); the last that fits counts
     #[arg(long = "rate", value_name = "MODEL/OPTIMIZER[/ORDER]=RATE", value_parser = rate)]
     rates: Vec<Rate>,
-    /// AC with one draw of noise in a step, which for large networks is the same and much faster (`muffle methods noisy-gradient`)
+    /// AC with one draw of noise in a step, which to large networks makes no difference and is much faster (`muffle methods
+    /// noisy-gradient`)
     #[arg(long)]
     together: bool,
     #[command(flatten)]
     options: Options,
 }
 
-/// A learning rate, and where it holds.
-#[derive(Clone)]
-struct Rate {
-    model: String,
-    optimizer: String,
-    order: Option<String>,
-    value: f64,
-}
-
-/// Reads `MODEL/OPTIMIZER=RATE` or `MODEL/OPTIMIZER/ORDER=RATE`.
+/// Reads a `--rate`.
 fn rate(text: &str) -> Result<Rate, String> {
-    let (place, value) = text.rsplit_once('=').ok_or("give MODEL/OPTIMIZER=RATE, such as lstm-rows/sgd=1")?;
-    let value: f64 = value.parse().map_err(|_| format!("{value} is no number"))?;
-    if !(value > 0.0 && value.is_finite()) {
-        return Err(format!("{value} is no rate; give one above zero"));
-    }
-    let parts: Vec<String> = place.split('/').map(String::from).collect();
-    let known = |name: &String| name == PLAIN[2] || ORDERS.iter().any(|order| order.0 == name);
-    let (model, optimizer, order) = match &parts[..] {
-        [model, optimizer] => (model, optimizer, None),
-        [model, optimizer, order] if known(order) => (model, optimizer, Some(order.clone())),
-        [_, _, order] => {
-            return Err(format!(
-                "there is no order {order}; there are {}, {}",
-                ORDERS.map(|it| it.0).join(", "),
-                PLAIN[2]
-            ));
-        }
-        _ => return Err(format!("{place} is no MODEL/OPTIMIZER, nor with an order behind it")),
-    };
-    if !OPTIMIZERS.iter().any(|it| it.0 == optimizer) {
-        return Err(format!(
-            "there is no optimizer {optimizer}; there are {}",
-            OPTIMIZERS.map(|it| it.0).join(", ")
-        ));
-    }
-    Ok(Rate { model: model.clone(), optimizer: optimizer.clone(), order, value })
+    let orders: Vec<&str> = ORDERS.iter().map(|order| order.0).chain([PLAIN[2]]).collect();
+    study_places::rate(text, &OPTIMIZERS.map(|it| it.0), &orders)
 }
 
 /// What the runs differ in; the first `PLACE` say which run without noise belongs to a run.
@@ -163,19 +133,7 @@ impl NoisyGradient {
         if self.options.rank_by.is_some() {
             return Err("--rank-by: a study has the measures of its paper; leave it out".into());
         }
-        let of_no_run = |rate: &&Rate| {
-            let order = rate.order.as_ref();
-            let order = order.is_none_or(|order| order == PLAIN[2] || self.orders.contains(order));
-            !(self.models.contains(&rate.model) && self.optimizers.contains(&rate.optimizer) && order)
-        };
-        if let Some(rate) = self.rates.iter().find(of_no_run) {
-            let order = rate.order.iter().map(|order| format!("/{order}")).collect::<String>();
-            let place = format!("{}/{}{order}", rate.model, rate.optimizer);
-            return Err(format!(
-                "--rate {place}: no run of this study is of that kind; mend it or leave it out"
-            )
-            .into());
-        }
+        self.check_places()?;
         let search = self.options.search();
         let (data, missing) = present(&self.data, &search)?;
         let variants = self.variants(data)?;
@@ -184,7 +142,49 @@ impl NoisyGradient {
         let experiment = experiment.with_seeds(self.seeds);
         let title = "Noise before and after the clip (Lin et al. 2020)".to_string();
         let layout = Layout { title, across: None, panels: PLACE };
-        run_experiment(&experiment, &self.options, &layout, |results| remarks(&experiment, results, &missing))
+        run_experiment(&experiment, &self.options, &layout, |results| {
+            remarks(&experiment, results, &missing, self.departures())
+        })
+    }
+
+    /// Refuses what no run of the study would heed.
+    fn check_places(&self) -> Outcome<()> {
+        let no_run = |option: String| -> CommandResult {
+            Err(format!("{option}: no run of this study is of that kind; mend it or leave it out").into())
+        };
+        let of_no_run = |rate: &&Rate| {
+            let order = rate.order.as_ref();
+            let order = order.is_none_or(|order| order == PLAIN[2] || self.orders.contains(order));
+            !(self.models.contains(&rate.model) && self.optimizers.contains(&rate.optimizer) && order)
+        };
+        if let Some(rate) = self.rates.iter().find(of_no_run) {
+            return no_run(format!("--rate {}", rate.place()));
+        }
+        let unknown =
+            |length: &&Length| length.model.as_ref().is_some_and(|model| !self.models.contains(model));
+        if let Some(Length { model: Some(model), .. }) = self.steps.iter().find(unknown) {
+            return no_run(format!("--steps {model}"));
+        }
+        match self.together && !self.orders.iter().any(|order| order == ORDERS[0].0) {
+            true => no_run("--together".to_string()),
+            false => Ok(()),
+        }
+    }
+
+    /// What of a run is not the paper's by the options of this command.
+    fn departures(&self) -> Vec<String> {
+        let together = "AC has one draw of noise in a step (`parameters.together`): what the noise of all records comes to in many \
+             dimensions, but along each record's own gradient. It measures accuracy, not what an attack sees of the paper's form.";
+        let mut found = Vec::from_iter(self.together.then(|| together.to_string()));
+        if !self.rates.is_empty() {
+            let rates: Vec<String> =
+                self.rates.iter().map(|rate| format!("{} {}", rate.place(), rate.value)).collect();
+            found.push(format!(
+                "Learning rates by --rate: {}. Where orders differ in their rate, TPVD and the test of the order compare both together.",
+                rates.join(", ")
+            ));
+        }
+        found
     }
 
     /// For every place a run without noise, then the combinations of noise, threshold and order.
@@ -223,7 +223,10 @@ impl NoisyGradient {
             unreachable!("a level for each factor")
         };
         let mut settings = vec![format!("model={model:?}")];
-        settings.extend(self.steps.map(|steps| format!("steps={steps}")));
+        let own = |length: &&Length| length.model.as_ref() == Some(model);
+        let all = |length: &&Length| length.model.is_none();
+        let length = self.steps.iter().rfind(own).or_else(|| self.steps.iter().rfind(all));
+        settings.extend(length.map(|length| format!("steps={}", length.steps)));
         let own = match is_plain(levels) {
             true => WITHOUT_NOISE.1,
             false => {
@@ -236,10 +239,7 @@ impl NoisyGradient {
         if self.together && order == ORDERS[0].0 {
             settings.push("parameters.together=1".to_string());
         }
-        let here = |rate: &&Rate| {
-            let order = rate.order.as_ref().is_none_or(|name| name == order);
-            rate.model == *model && rate.optimizer == *optimizer && order
-        };
+        let here = |rate: &&Rate| rate.holds(model, optimizer, order);
         settings.extend(self.rates.iter().rfind(here).map(|rate| format!("learning_rate={}", rate.value)));
         settings
     }
@@ -305,7 +305,12 @@ fn distortions(experiment: &Experiment) -> Outcome<Vec<Option<f64>>> {
 }
 
 /// The tables, and what to know about them.
-fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Outcome<Remarks> {
+fn remarks(
+    experiment: &Experiment,
+    results: &Results,
+    missing: &[String],
+    departures: Vec<String>,
+) -> Outcome<Remarks> {
     let values = distortions(experiment)?;
     let mean = |group: usize| {
         let cells = experiment.cells.iter().zip(&values).filter(|(cell, _)| cell.group == group);
@@ -334,8 +339,8 @@ fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Ou
          nothing."
             .to_string(),
         format!(
-            "The epsilon of CA is the certificate's. AC has none: {}. The paper states no epsilon for it; a figure called \
-             claimed is what the same noise on a clipped sum would cost. An order with a quantile has none either: {}.",
+            "The epsilon of CA is the certificate's. AC has none: {}. The paper states none for it. An order with a quantile has none \
+             either: {}.",
             methods::NOISY_GRADIENT.breaks,
             methods::QUANTILE_CLIP.breaks
         ),
@@ -343,8 +348,9 @@ fn remarks(experiment: &Experiment, results: &Results, missing: &[String]) -> Ou
          some are of a single batch). The tests take one value for each combination. Learning rates and lengths are not \
          the paper's, which gives none."
             .to_string(),
-        REPRODUCIBLE.to_string(),
     ]);
+    paragraphs.extend(departures);
+    paragraphs.push(REPRODUCIBLE.to_string());
     let columns = vec![Column { name: "distortion", values }];
     Ok(Remarks { paragraphs, fields: tables.json(), columns, ..Remarks::default() })
 }

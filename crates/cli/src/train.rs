@@ -254,7 +254,7 @@ fn planned_epsilon(job: &dyn Job) -> Outcome<[Option<f64>; 2]> {
         Some(_) => terms.recipe.epsilon,
         None => {
             let quotes = Quotes::ask(&job.cost()?, terms.adjacency, terms.recipe.delta);
-            quotes.best().map(|quote| quote.price.epsilon).filter(|_| terms.claimed.is_none())
+            quotes.best().map(|quote| quote.price.epsilon).filter(|_| !terms.is_unproved())
         }
     };
     let seeded = terms.recipe.seed.is_some();

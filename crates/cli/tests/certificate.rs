@@ -200,6 +200,26 @@ fn the_dry_run_of_a_published_form_prints_its_claim_as_a_claim() {
     assert!(screen.contains("epsilon           not proved (claimed: "), "{screen}");
 }
 
+/// Lin et al. 2020 state no epsilon: what stands in for one where noise is chosen is not theirs.
+#[test]
+fn a_paper_that_states_no_epsilon_claims_none() {
+    let project = Project::new();
+    let form = ["--method", "noisy-gradient", "--mode", "as-published"];
+    let result = run(&project, &[&form[..], &["--output", "run"]].concat());
+    assert!(result["epsilon"].is_null() && result["claimed_epsilon"].is_null(), "{result}");
+    let certificate = read_json(&project.path("run/privacy.json"));
+    assert!(certificate["claimed"].is_null() && certificate["proved"]["epsilon"].is_null(), "{certificate}");
+    assert!(
+        certificate["proved"]["assumption"].as_str().unwrap().contains("no accountant proves"),
+        "{certificate}"
+    );
+    assert!(certificate["events"].to_string().contains("no price in Lin et al."), "{certificate}");
+    let screen =
+        project.muffle(&[&["train", "small.toml", "--dry-run", "--set", "steps=20"], &form[..]].concat());
+    let screen = String::from_utf8_lossy(&screen.stdout).into_owned();
+    assert!(screen.contains("epsilon           infinite (not private)"), "{screen}");
+}
+
 #[test]
 fn what_a_hash_of_private_records_decides_is_not_public() {
     let project = Project::new();

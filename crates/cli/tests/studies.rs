@@ -93,7 +93,7 @@ fn a_factor_study_takes_rates_and_noise_of_all_records_together() {
             "--thresholds",
             "1.4",
             "--steps",
-            "1",
+            "7,linear.toml=1",
             "--together",
         ]);
         rates.iter().for_each(|rate| arguments.extend(["--rate", *rate]));
@@ -102,8 +102,8 @@ fn a_factor_study_takes_rates_and_noise_of_all_records_together() {
     for (rate, problem) in [
         ("linear.toml/adam", "MODEL/OPTIMIZER=RATE"),
         ("linear.toml/adam=0", "above zero"),
-        ("linear.toml/adam/BC=1", "no order BC"),
-        ("linear.toml/sgdm=1", "no optimizer sgdm"),
+        ("linear.toml/adam/BC=1", "an order behind it (AC, CA, quantile, quantile-per-layer, plain)"),
+        ("linear.toml/sgdm=1", "does not end in an optimizer (sgd, adam)"),
         ("lstm-rows/adam=1", "no run of this study"),
     ] {
         let refused = study(&[rate]);
@@ -125,6 +125,13 @@ fn a_factor_study_takes_rates_and_noise_of_all_records_together() {
         before[0]
     );
     assert!(others.iter().all(|recipe| recipe.contains("learning_rate = 0.02")), "{others:?}");
+    assert!(recipes.iter().all(|recipe| recipe.contains("steps = 1")), "{recipes:?}");
+    let text = read(&project, "study/results.md");
+    assert!(
+        text.contains("one draw of noise in a step") && text.contains("linear.toml/adam/AC 0.5"),
+        "{text}"
+    );
+    assert!(!text.contains("claimed"), "the paper claims no epsilon: {text}");
 }
 
 /// Norms of a published set, as a table, a plot and JSON; those of one's own records are not shown.
@@ -138,6 +145,12 @@ fn norms_of_gradients_are_shown_of_published_records_only() {
         "{own:?}"
     );
     assert!(!project.path("norms").exists(), "nothing is left behind");
+    let weighted = project
+        .muffle(&[&study[..], &["--recipe", "mnist", "--set", "weight_standardisation=true"]].concat());
+    assert!(
+        String::from_utf8_lossy(&weighted.stderr).contains("remove weight_standardisation"),
+        "{weighted:?}"
+    );
     let few =
         ["--recipe", "mnist", "--set", "model=cnn-small", "--set", "subset=500", "--set", "batch_size=50"];
     let found = result(&project, &[&study[..], &few, &["--plot", "norms.svg"]].concat());

@@ -54,7 +54,7 @@ impl Augmentation {
         let mut numbers = Vec::with_capacity(count);
         for number in 0..TRIES {
             if numbers.len() == count {
-                return Some(numbers);
+                break;
             }
             let draw = self.draw(seed, 0, number);
             if !draws.contains(&draw) {
@@ -62,7 +62,7 @@ impl Augmentation {
                 numbers.push(number);
             }
         }
-        None
+        (numbers.len() == count).then_some(numbers)
     }
 
     /// Writes view `view` of record `record`: a pure function of its arguments, whatever the batch or the thread.

@@ -2,7 +2,7 @@
 
 use crate::data::{Dataset, Visibility};
 use crate::error::{Error, Result};
-use crate::train::Plan;
+use crate::train::{Plan, ViewsOfRecord};
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Engine, Examples, Loss, Options, Purpose};
 use std::sync::Mutex;
@@ -56,7 +56,7 @@ impl NormsOverTraining {
         check(plan, dataset)?;
         let (training, train) = (&plan.recipe.training, dataset.train());
         let mut engine = Engine::new(plan.network.clone(), Options::new(Purpose::PerExample))?;
-        let mut parameters = training.initialisation.parameters(&plan.network, seed);
+        let mut parameters = plan.initial_parameters(seed)?;
         let mut random = SplitMix::new(seed ^ DRAWS);
         let count = (training.batch_size as usize).min(train.len());
         let mut looks = Vec::new();
@@ -96,12 +96,19 @@ fn check(plan: &Plan, dataset: &Dataset) -> Result<()> {
         );
     }
     let training = &plan.recipe.training;
-    if training.features.is_some() || training.principal_components.is_some() {
-        return refuse(
-            "norms are taken of networks that read records as they are: remove features and principal_components",
-        );
+    let other = [
+        ("features", training.features.is_some()),
+        ("principal_components", training.principal_components.is_some()),
+        ("augmentation", training.augmentation != ViewsOfRecord::default()),
+        ("class_weights", training.class_weights.is_some()),
+        ("weight_standardisation", training.weight_standardisation),
+    ];
+    match other.into_iter().find(|(_, set)| *set) {
+        Some((key, _)) => {
+            refuse(&format!("norms are taken of plain descent on records as they are: remove {key}"))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn the_decays_of_yu_et_al_stop_after_the_epochs_they_print() {
         all.push(format!("epsilon={}", epsilon * (1.0 + 1e-12)));
         let plan = plan(60_000, 600, &all);
         assert_eq!(plan.steps, epochs * 100, "{schedule}");
-        assert!(plan.claimed.unwrap() <= epsilon * (1.0 + 1e-12));
+        assert!(plan.claimed().unwrap() <= epsilon * (1.0 + 1e-12));
     }
 }
 
@@ -101,7 +101,7 @@ fn the_epsilons_of_li_et_al_come_out_of_recipes() {
             all.push(format!("epochs={epochs}"));
             // The least limit whose floor of the noise is out of the way of all of them.
             all.extend((method == "dp-adam-ilg").then(|| "parameters.epsilon_limit=0.815".to_string()));
-            let claimed = plan(records, batch_size, &all).claimed.unwrap();
+            let claimed = plan(records, batch_size, &all).claimed().unwrap();
             assert!((claimed - printed).abs() <= 6e-4, "{data}, {method}: {claimed} for {printed}");
         }
         let (epochs, printed) = adadp;

@@ -54,7 +54,7 @@ pub fn panels(scores: &Scores) -> Result<Vec<Panel>, AccountingError> {
 pub fn run_panels(job: &dyn Job, [absent, present]: &[Vec<f64>; 2]) -> Result<Vec<Panel>, Box<dyn Error>> {
     let scores = |losses: &[f64]| losses.iter().map(|loss| -loss).collect::<Vec<f64>>();
     let terms = job.terms();
-    let proved = terms.recipe.private && terms.claimed.is_none() && terms.filter_order.is_none();
+    let proved = terms.recipe.private && !terms.is_unproved() && terms.filter_order.is_none();
     let event = proved.then(|| job.cost()).transpose()?;
     Ok(panels(&Scores {
         statistic: "minus the loss on the canary",

@@ -45,11 +45,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let noise_depends = movements.iter().any(|movement| movement.noise_change > 10.0 * replay::ROUNDING);
     arguments.plots.leave(|| text(&plan, verdict, &movements), || Ok(vec![panel(&movements)]))?;
     if arguments.json {
-        let proved = plan.recipe.run.epsilon.filter(|_| plan.claimed.is_none());
+        let proved = plan.recipe.run.epsilon.filter(|_| !plan.terms().is_unproved());
         println!(
             "{}",
             json!({
-                "verdict": verdict, "method": plan.method.name, "mode": plan.recipe.training.mode, "claimed": plan.claimed,
+                "verdict": verdict, "method": plan.method.name, "mode": plan.recipe.training.mode, "claimed": plan.claimed(),
                 "proved": proved, "measured": null, "confidence": 1.0, "adjacency": plan.adjacency,
                 "steps": movements.len(), "largest_movement": Some(worst.moved).filter(|moved| moved.is_finite()),
                 "allowed": worst.allowed, "step_of_largest": worst.step,

@@ -183,7 +183,7 @@ pub(super) fn proved(job: &dyn Job) -> Result<(Option<f64>, Option<Event>)> {
     if terms.filter_order.is_some() {
         return Ok((terms.recipe.epsilon, None));
     }
-    if terms.claimed.is_some() || !terms.recipe.private {
+    if terms.is_unproved() || !terms.recipe.private {
         return Ok((None, None));
     }
     let event = job.cost()?;

@@ -152,7 +152,7 @@ impl Case {
             Mode::AsPublished => None,
         };
         let gaussian = proved.is_some() || plan.build_method()?.is_gaussian();
-        let claimed = plan.claimed.filter(|_| entry.claim != Claim::Nothing);
+        let claimed = plan.claimed();
         let learned = match settings.mode {
             Mode::Sound => learned(&plan, planted)?,
             Mode::AsPublished => None,

@@ -77,13 +77,14 @@ impl<'a> Results<'a> {
             let figures: Option<Vec<f64>> = cells.iter().map(|cell| measure.of(&cell.test)).collect();
             let measured = figures.and_then(|figures| Mean::of(&figures).ok());
             let interval = measured.and_then(|mean| mean.interval(CONFIDENCE));
-            let losses: Vec<f64> = cells.iter().map(|cell| cell.test.loss).collect();
+            let losses: Option<Vec<f64>> =
+                cells.iter().map(|cell| (cell.test.records > 0).then_some(cell.test.loss)).collect();
             groups.push(GroupResult {
                 group,
                 runs: cells.len(),
                 measured,
                 interval: interval.map(|interval| (interval.low, interval.high)),
-                loss: Mean::of(&losses).ok(),
+                loss: losses.and_then(|losses| Mean::of(&losses).ok()),
                 epsilon: largest(cells.iter().map(|cell| cell.epsilon)),
                 epsilon_if_seed_is_secret: largest(cells.iter().map(|cell| cell.epsilon_if_seed_is_secret)),
                 claimed: cells.iter().find_map(|cell| cell.claimed),

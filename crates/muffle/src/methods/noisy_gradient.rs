@@ -23,7 +23,8 @@ pub static ENTRY: Entry = Entry {
         steps: "sound: clip each gradient at C, add N(0, (σC)²) to the sum, divide, and scale the noisy mean back to C. As \
             published: add N(0, (σC)²) to each record's gradient, clip the result at C, and take the mean over the records at hand; \
             with parameters.together = 1, what that comes to in many dimensions: of d values of noise the length is σC√d, so \
-            that record i gets the factor w = min(1, C/√(‖g‖² + dσ²C²)), and the sum one draw of deviation σC√Σw²",
+            that record i gets the factor w = min(1, C/√(‖g‖² + dσ²C²)), and the sum one draw of deviation σC√Σw²; along each record's \
+            own gradient the paper's clip takes noise away, which this does not: it is for accuracies, not for audits",
         guarantee: "scaling a released mean is post-processing: each step is one Gaussian mechanism of multiplier σ",
         breaks: "a gradient that is large before the noise leaves it almost unchanged, and the clip then removes what noise \
              there is: no epsilon is finite, and the paper proves none",

@@ -51,7 +51,9 @@ impl PatePlan {
         let mut run = parts.run.clone();
         if !run.private {
             return Err(parts.refuse(
-                "private = false: a committee without noise is no use of one; leave it out".to_string(),
+                "private = false: a committee without noise is no use of one; leave it out (--without-privacy is for recipes of other \
+                 kinds)"
+                    .to_string(),
             ));
         }
         let Task::Classes(classes) = dataset.task() else {

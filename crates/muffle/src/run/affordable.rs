@@ -17,7 +17,7 @@ pub(super) fn affords(terms: &Terms, ledger: &Ledger, closing: &Event) -> Result
 
 /// The limit of a run that is held to one: where noise can be repeated, what was lost is paid once.
 fn limit(terms: &Terms, ledger: &Ledger) -> Option<Target> {
-    let proved = terms.recipe.private && terms.claimed.is_none();
+    let proved = terms.recipe.private && !terms.is_unproved();
     terms.target().filter(|_| proved && !ledger.is_repeatable())
 }
 

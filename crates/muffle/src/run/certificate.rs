@@ -230,11 +230,11 @@ impl Certificate {
         let quotes = Quotes::ask(&events, adjacency, delta);
         let (figure, epsilon) = match filtered {
             Some(epsilon) => (filter_figure(epsilon, delta), BTreeMap::new()),
-            None if claimed.is_some() => (Proved::none(delta, NO_PROOF), quotes.by_name().collect()),
+            None if terms.is_unproved() => (Proved::none(delta, NO_PROOF), quotes.by_name().collect()),
             None => (Proved::best(&quotes, delta), quotes.by_name().collect()),
         };
         let (interrupted, reproducible) = (status == Status::Interrupted, recipe.seed.is_some());
-        let blind = (interrupted && !reproducible && filtered.is_none() && claimed.is_none())
+        let blind = (interrupted && !reproducible && filtered.is_none() && !terms.is_unproved())
             .then(|| Proved::best(&Quotes::ask(&spent, adjacency, delta), delta).provided(STOPPED_BLINDLY));
         let figure = match status {
             Status::Finished => figure,

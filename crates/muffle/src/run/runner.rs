@@ -267,9 +267,9 @@ impl<'a> Run<'a> {
 
     /// What was planned and is not paid for yet.
     fn rest(&self) -> Event {
-        match self.terms.claimed {
-            Some(_) => Event::compose([]),
-            None => self.trainer.cost(self.last - self.trainer.step()),
+        match self.terms.is_unproved() {
+            true => Event::compose([]),
+            false => self.trainer.cost(self.last - self.trainer.step()),
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Terms {
     pub method: &'static str,
     /// Its form.
     pub mode: Mode,
-    /// What the paper's argument gives for a form that is not proved, as far as it is known in advance.
+    /// What the paper's argument gives for a form that is not proved, as far as it is known in advance and there is one.
     pub claimed: Option<f64>,
     /// The order of the filter that stops a run whose noise follows what it released (R7).
     pub filter_order: Option<f64>,
@@ -34,6 +34,11 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// Whether no accountant proves anything of this run, though it has noise: what runs is the form of a paper.
+    pub fn is_unproved(&self) -> bool {
+        self.mode == Mode::AsPublished && self.recipe.private
+    }
+
     /// The budget of a run whose noise follows what it released; `None` if the noise is fixed in advance.
     pub fn filter(&self) -> Result<Option<Budget>> {
         let (Some(order), Some(target)) = (self.filter_order, self.target()) else { return Ok(None) };

@@ -5,6 +5,7 @@
 //! the model, the certificate and everything needed to continue after an interruption.
 
 pub mod canaries;
+mod charge;
 mod class_weights;
 mod closing;
 pub mod estimate;

@@ -14,7 +14,7 @@ use super::settle::settle;
 use crate::data::{Dataset, Task, Visibility};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::methods::{self, Claim, Entry, Method};
+use crate::methods::{self, Entry, Method};
 use crate::noise::Key;
 use crate::principal_components;
 use crate::run::Terms;
@@ -49,8 +49,9 @@ pub struct Plan {
     pub adjacency: Adjacency,
     /// The method, as a row of the table.
     pub method: &'static Entry,
-    /// What the paper's argument gives for a form that is not proved.
-    pub claimed: Option<f64>,
+    /// What stands in the ledger for a form that is not proved: what the paper's argument gives, or what `dp-sgd` would cost with this
+    /// noise where the paper has none.
+    pub charged: Option<f64>,
     /// The order of the filter that stops a run whose noise follows what it released (R7).
     pub filter_order: Option<f64>,
 }
@@ -212,7 +213,7 @@ impl Plan {
             noise_multiplier: settled.noise_multiplier,
             adjacency,
             method,
-            claimed: settled.claimed,
+            charged: settled.charged,
             filter_order: settled.filter_order,
         })
     }
@@ -258,7 +259,7 @@ impl Plan {
             steps: self.steps,
             method: self.method.name,
             mode: self.recipe.training.mode,
-            claimed: self.claimed,
+            claimed: self.claimed(),
             filter_order: self.filter_order,
             preparations: [principal_components::PURPOSE, CLASS_SHARES, METHOD].map(|it| it.name()).to_vec(),
             training: self.certified(),
@@ -307,7 +308,7 @@ impl Plan {
     }
 
     /// The parameters before the first step.
-    pub(super) fn initial_parameters(&self, seed: u64) -> Result<Vec<f32>> {
+    pub(crate) fn initial_parameters(&self, seed: u64) -> Result<Vec<f32>> {
         let initialisation = self.recipe.training.initialisation;
         match &self.origin {
             Some(origin) => origin.initial(&self.network, initialisation, seed),
@@ -357,25 +358,6 @@ impl Plan {
     /// The noise multiplier at a step.
     pub fn noise_multiplier_at(&self, step: u64) -> f64 {
         self.noise_multiplier * self.pricing().noise_factor(step)
-    }
-
-    /// What a step with this noise is charged for, before sampling: its release, or the claim of a form that is not proved.
-    pub fn event(&self, method: &dyn Method, noise_multiplier: f64) -> Event {
-        self.claim().unwrap_or_else(|| method.event(noise_multiplier))
-    }
-
-    /// What stands in the ledger for a form that is not proved.
-    pub fn claim(&self) -> Option<Event> {
-        self.claimed.map(|epsilon| Event::Claimed {
-            source: match self.method.claim {
-                Claim::Nothing => {
-                    format!("no price in {}; what dp-sgd costs with this noise", self.method.paper)
-                }
-                Claim::Step | Claim::ReshuffledEpoch => self.method.paper.to_string(),
-            },
-            epsilon,
-            delta: self.recipe.run.delta,
-        })
     }
 
     /// What the whole run costs; if its noise follows what was released, what it would cost with the noise it begins with.

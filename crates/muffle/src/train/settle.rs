@@ -14,8 +14,8 @@ use muffle_accounting::{Accountant, AccountingError, Composition, Event};
 pub(super) struct Settled {
     pub noise_multiplier: f64,
     pub steps: u64,
-    /// What the paper's argument gives for a form that is not proved.
-    pub claimed: Option<f64>,
+    /// What a form that is not proved is charged.
+    pub charged: Option<f64>,
     /// The order of the filter of a run whose noise follows what it released.
     pub filter_order: Option<f64>,
 }
@@ -52,7 +52,7 @@ pub(super) fn settle(pricing: Pricing, records: usize) -> Result<Settled> {
         adjacency: pricing.adjacency,
     });
     let (noise_multiplier, steps) = question.noise_and_steps(target.as_ref())?;
-    let mut settled = Settled { noise_multiplier, steps, claimed: None, filter_order: None };
+    let mut settled = Settled { noise_multiplier, steps, charged: None, filter_order: None };
     if question.filtered {
         let target = target.filter(|_| !question.published).ok_or_else(|| {
             Error::Plan(
@@ -66,7 +66,7 @@ pub(super) fn settle(pricing: Pricing, records: usize) -> Result<Settled> {
         let whole = Composition::of(&question.total(noise_multiplier, affordable))?;
         settled.filter_order = Some(best_order(&whole, pricing.adjacency, recipe.run.delta)?.0);
     } else if question.published {
-        settled.claimed = Some(question.price(noise_multiplier, steps)?);
+        settled.charged = Some(question.price(noise_multiplier, steps)?);
     }
     Ok(settled)
 }

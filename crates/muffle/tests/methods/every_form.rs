@@ -19,7 +19,7 @@ fn every_form_takes_an_empty_batch_a_batch_of_one_and_a_record_that_is_not_finit
             match (mode, &event) {
                 (Mode::Sound, Event::Gaussian { noise_multiplier }) => assert_eq!(*noise_multiplier, NOISE),
                 (Mode::AsPublished, Event::Claimed { epsilon, .. }) => {
-                    assert_eq!(Some(*epsilon), trial.plan.claimed, "{name}");
+                    assert_eq!(Some(*epsilon), trial.plan.charged, "{name}");
                 }
                 _ => panic!("{name}, {mode:?}: {event:?}"),
             }

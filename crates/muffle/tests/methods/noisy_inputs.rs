@@ -14,7 +14,7 @@ const FIRST: usize = 8 * 144;
 #[test]
 fn the_claim_does_not_know_how_long_training_takes() {
     for name in ["adlm", "afrrs"] {
-        assert_eq!(Trial::new(name, Mode::AsPublished).plan.claimed, Some(1.0 / NOISE));
+        assert_eq!(Trial::new(name, Mode::AsPublished).plan.claimed(), Some(1.0 / NOISE));
         for steps in ["5", "500"] {
             let text = format!(
                 "data = \"none\"\nmodel = {{ input = [1, 12, 12], layers = {DENSE} }}\nmethod = {name:?}\nmode = \"as-published\"\n\

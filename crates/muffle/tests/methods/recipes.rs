@@ -118,7 +118,7 @@ fn a_paper_is_quoted_by_its_own_accountant() {
     // δ is below exp(−ρ(u − 1)²), so the last order of the stated range decides.
     assert!(log > rho * excess * excess);
     let expected = rho * (1.0 + excess) + log / excess;
-    assert!((trial.plan.claimed.unwrap() - expected).abs() < 1e-9 * expected);
+    assert!((trial.plan.claimed().unwrap() - expected).abs() < 1e-9 * expected);
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub fn audit(plan: &Plan, dataset: &Dataset, settings: &Settings) -> Result<Part
         verdict: if violated { Verdict::Violated } else { Verdict::NoContradictionFound },
         method: plan.method.name.to_string(),
         mode: plan.recipe.training.mode,
-        claimed: plan.claimed,
+        claimed: plan.claimed(),
         proved: proved(plan)?.0,
         measured: None,
         confidence,

@@ -57,7 +57,7 @@ static KINDS: &[Kind] = &[
     kind("calibration-error", Subject::Answers, false, false, |test, _| test.calibration_error),
     kind("recall", Subject::OneAnswer, true, true, |test, of| *test.recall.get(of?)?),
     kind("precision", Subject::OneAnswer, true, true, |test, of| *test.precision.get(of?)?),
-    kind("loss", Subject::All, false, false, |test, _| Some(test.loss)),
+    kind("loss", Subject::All, false, false, |test, _| (test.records > 0).then_some(test.loss)),
     kind("mean-absolute-error", Subject::Values, false, false, |test, of| {
         error(&test.mean_absolute_error, of)
     }),
@@ -213,6 +213,10 @@ mod tests {
             let measure = Measure::parse(name).unwrap();
             assert_eq!((measure.of(&test), measure.to_string()), (figure, name.to_string()));
         }
+        let loss = |records| {
+            Measure::parse("loss").unwrap().of(&Evaluation { loss: 0.5, records, ..Evaluation::default() })
+        };
+        assert_eq!((loss(0), loss(3)), (None, Some(0.5)), "a loss on no records is none");
         let better = |name: &str| Measure::parse(name).unwrap().is_better(2.0, 1.0);
         assert!(better("auroc") && better("f1") && !better("loss") && !better("mean-absolute-error"));
         let shown = |name: &str| Measure::parse(name).unwrap().in_words(0.5);

@@ -76,6 +76,7 @@ const NO_EPSILON: &str = "none";
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     check_settings(&[&arguments.settings[..], &arguments.plain_settings].concat())?;
+    arguments.check_columns()?;
     let (factors, mut variants) = match arguments.recipes.is_empty() {
         true => (vec!["method", "form", "epsilon"], arguments.variants()?),
         false => (vec!["recipe", "epsilon"], arguments.recipes_at_budgets()?),
@@ -104,9 +105,8 @@ impl Arguments {
             self.data.as_ref().map(|value| format!("data={value:?}")),
             self.model.as_ref().map(|value| format!("model={value:?}")),
         ];
-        let key = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_string();
         let replaced = |general: &String| {
-            own.iter().any(|setting| (key(general) + ".").starts_with(&(key(setting) + ".")))
+            own.iter().any(|setting| format!("{}.", key(general)).starts_with(&format!("{}.", key(setting))))
         };
         let general = named.into_iter().flatten().chain(self.settings.clone());
         general.filter(|setting| !replaced(setting)).chain(own.iter().cloned()).collect()
@@ -122,6 +122,23 @@ impl Arguments {
             .filter(of)
             .map(|(_, setting)| setting.into())
             .collect()
+    }
+
+    /// Refuses settings of what a column of the table says.
+    fn check_columns(&self) -> Outcome<()> {
+        let columns: &[(&str, &str)] = match self.recipes.is_empty() {
+            true => &[("epsilon", "--epsilon"), ("method", "--methods"), ("mode", "--mode")],
+            false => &[("epsilon", "--epsilon")],
+        };
+        let own =
+            self.own_settings.iter().filter_map(|text| text.split_once(':')).map(|(_, setting)| setting);
+        let all = self.settings.iter().chain(&self.plain_settings).map(String::as_str).chain(own);
+        for setting in all {
+            if let Some((_, option)) = columns.iter().find(|(column, _)| *column == key(setting)) {
+                return Err(format!("{setting}: a column of the table says it; use {option}").into());
+            }
+        }
+        Ok(())
     }
 
     /// Refuses settings of what is not compared.
@@ -288,6 +305,11 @@ impl Arguments {
         };
         results.against(name).into_iter().map(test).collect()
     }
+}
+
+/// The key of `key=value`.
+fn key(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
 }
 
 /// The name of a recipe, also of one in a file.

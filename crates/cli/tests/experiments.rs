@@ -182,6 +182,8 @@ fn bad_input_is_refused_before_anything_runs() {
         (&compare, &["1", "--methods", "dp-sgd", "--against", "dp-sgd"], "nothing else to compare"),
         (&compare, &["1", "--methods", "dp-sgd,auto-s", "--against", "dp-sgd", "--seeds", "1"], "--seeds 2"),
         (&compare, &["1", "--methods", "dp-sgd", "--set", "seed=1"], "seeds are given by --seeds"),
+        (&compare, &["1", "--methods", "dp-sgd", "--set", "epsilon=2"], "use --epsilon"),
+        (&compare, &["1", "--methods", "dp-sgd", "--set-for", "dp-sgd:mode=as-published"], "use --mode"),
         (
             &compare,
             &["1", "--methods", "dp-sgd", "--model", "resnet18"],

@@ -4,7 +4,7 @@ use crate::CommandResult;
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
 use crate::train::Outcome;
 use clap::Args;
-use muffle::experiment::{Difference, Experiment, Results, Variant, check_settings};
+use muffle::experiment::{Difference, Experiment, Results, Variant, check_settings, key};
 use muffle::methods::Mode;
 use muffle::run::REPRODUCIBLE;
 use muffle::{kinds, recipes};
@@ -305,11 +305,6 @@ impl Arguments {
         };
         results.against(name).into_iter().map(test).collect()
     }
-}
-
-/// The key of `key=value`.
-fn key(setting: &str) -> &str {
-    setting.split('=').next().unwrap_or_default().trim()
 }
 
 /// The name of a recipe, also of one in a file.

@@ -83,11 +83,15 @@ fn split(text: &str) -> Vec<String> {
 
 /// Refuses settings that an experiment decides itself.
 pub fn check_settings(settings: &[String]) -> Result<(), String> {
-    let key = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_string();
-    match settings.iter().find(|setting| OWN_KEYS.contains(&key(setting).as_str())) {
+    match settings.iter().find(|setting| OWN_KEYS.contains(&key(setting))) {
         Some(setting) => Err(format!("--set {setting}: {OWN}")),
         None => Ok(()),
     }
+}
+
+/// The key of `key=value`.
+pub fn key(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
 }
 
 /// Keys that an experiment sets for every cell.

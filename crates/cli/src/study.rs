@@ -48,7 +48,9 @@ enum Study {
   muffle study noisy-gradient --data mnist --optimizers adam --noise 0.5 \\
       --thresholds 0.001,0.04,1.4,10,100 --output table-12
   muffle study noisy-gradient --models cnn-5x5 --optimizers adam --noise 0.5 --thresholds 1.4 \\
-      --orders quantile,quantile-per-layer --output table-7-adaptive")]
+      --orders quantile,quantile-per-layer --output table-7-adaptive
+  muffle study noisy-gradient --data mnist --models cnn-5x5 --optimizers adam --noise 0.5 --thresholds 1.4 \\
+      --evaluations 20 --output figure-1")]
 struct NoisyGradient {
     /// Steps of every run, or of those of one network (default: those of the recipes)
     #[arg(long, value_name = "[MODEL=]N", value_delimiter = ',', value_parser = length)]
@@ -71,9 +73,14 @@ struct NoisyGradient {
     /// Clipping thresholds
     #[arg(long, value_name = "THRESHOLDS", value_delimiter = ',', default_values_t = [0.8, 1.4])]
     thresholds: Vec<f64>,
-    /// Orders of noise and clip; those with a quantile take the median norm of the batch for the threshold (Algorithm 2)
+    /// Orders of noise and clip: noise first (AC), clip first (CA), a clip on both sides of the noise of the sum (CAC) or of
+    /// every record's own noise (local); those with a quantile take the median norm for the threshold, of the batch (Algorithm 2)
+    /// or by noisy counts (-sound)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["AC", "CA"], value_parser = ORDERS.map(|order| order.0))]
     orders: Vec<String>,
+    /// Tests on the way, equally spaced (default: those of the recipes)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    evaluations: Option<u64>,
     /// The learning rate of a network with an optimizer, or of these in one order (AC, CA, plain, ...); the last that fits counts
     #[arg(long = "rate", value_name = "MODEL/OPTIMIZER[/ORDER]=RATE", value_parser = rate)]
     rates: Vec<Rate>,
@@ -111,11 +118,15 @@ const OPTIMIZERS: [Level; 2] = [
     ("adam", &["optimizer={kind=\"adam\"}", "learning_rate=0.001"]),
 ];
 
-const ORDERS: [Level; 4] = [
+const ORDERS: [Level; 8] = [
     ("AC", &["method=noisy-gradient", "mode=as-published"]),
     ("CA", &["method=dp-sgd", "mode=sound"]),
+    ("CAC", &["method=noisy-gradient", "mode=sound"]),
+    ("local", &["method=ng-local", "mode=sound", "sampler=fixed-size", "adjacency=replace_one"]),
     ("quantile", &["method=quantile-clip", "mode=as-published"]),
     ("quantile-per-layer", &["method=quantile-clip", "mode=as-published", "parameters.per_layer=1.0"]),
+    ("quantile-sound", &["method=quantile-clip", "mode=sound"]),
+    ("quantile-per-layer-sound", &["method=quantile-clip", "mode=sound", "parameters.per_layer=1.0"]),
 ];
 
 const WITHOUT_NOISE: Level = (PLAIN[2], &["method=dp-sgd", "mode=sound", "private=false"]);
@@ -227,6 +238,7 @@ impl NoisyGradient {
         let all = |length: &&Length| length.model.is_none();
         let length = self.steps.iter().rfind(own).or_else(|| self.steps.iter().rfind(all));
         settings.extend(length.map(|length| format!("steps={}", length.steps)));
+        settings.extend(self.evaluations.map(|count| format!("evaluations={count}")));
         let own = match is_plain(levels) {
             true => WITHOUT_NOISE.1,
             false => {
@@ -339,8 +351,8 @@ fn remarks(
          nothing."
             .to_string(),
         format!(
-            "The epsilon of CA is the certificate's. AC has none: {}. The paper states none for it. An order with a quantile has none \
-             either: {}.",
+            "An epsilon is the certificate's: of CA, of CAC, which is CA with a clip of what was released, of local (under replace_one) \
+             and of what is called sound. AC has none: {}. The paper states none for it. An order with a quantile of the batch has none either: {}.",
             methods::NOISY_GRADIENT.breaks,
             methods::QUANTILE_CLIP.breaks
         ),

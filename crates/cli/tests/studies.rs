@@ -102,7 +102,10 @@ fn a_factor_study_takes_rates_and_noise_of_all_records_together() {
     for (rate, problem) in [
         ("linear.toml/adam", "MODEL/OPTIMIZER=RATE"),
         ("linear.toml/adam=0", "above zero"),
-        ("linear.toml/adam/BC=1", "an order behind it (AC, CA, quantile, quantile-per-layer, plain)"),
+        (
+            "linear.toml/adam/BC=1",
+            "an order behind it (AC, CA, CAC, local, quantile, quantile-per-layer, quantile-sound, quantile-per-layer-sound, plain)",
+        ),
         ("linear.toml/sgdm=1", "does not end in an optimizer (sgd, adam)"),
         ("lstm-rows/adam=1", "no run of this study"),
     ] {
@@ -132,6 +135,62 @@ fn a_factor_study_takes_rates_and_noise_of_all_records_together() {
         "{text}"
     );
     assert!(!text.contains("claimed"), "the paper claims no epsilon: {text}");
+}
+
+/// Every order of noise and clip runs; those that are proved have an epsilon, and all are tested as often as was asked for.
+#[test]
+fn a_factor_study_has_sound_orders_and_tests_on_the_way() {
+    let project = Project::new();
+    let layers = r#"input = [1, 28, 28]
+        layers = [{ type = "flatten" }, { type = "dense", features = 10 }]"#;
+    fs::write(project.path("linear.toml"), layers).unwrap();
+    let (proved, others) = (
+        ["CA", "CAC", "local", "quantile-sound", "quantile-per-layer-sound"],
+        ["AC", "quantile", "quantile-per-layer"],
+    );
+    let orders = [&proved[..], &others].concat().join(",");
+    let output = project.muffle(&[
+        "study",
+        "noisy-gradient",
+        "--data",
+        "mnist",
+        "--models",
+        "linear.toml",
+        "--optimizers",
+        "adam",
+        "--noise",
+        "0.5",
+        "--thresholds",
+        "1.4",
+        "--steps",
+        "4",
+        "--evaluations",
+        "2",
+        "--orders",
+        &orders,
+        "--json",
+        "--output",
+        "study",
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let json = last_json(&output);
+    let groups = json["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 1 + proved.len() + others.len());
+    for group in groups {
+        let order = group["levels"]["order"].as_str().unwrap();
+        assert_eq!(group["epsilon_if_seed_is_secret"].is_number(), proved.contains(&order), "{group}");
+    }
+    for cell in fs::read_dir(project.path("study/cells")).unwrap() {
+        let metrics = fs::read_to_string(cell.unwrap().path().join("metrics.jsonl")).unwrap();
+        let tested: Vec<serde_json::Value> =
+            metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let tested: Vec<u64> = tested
+            .iter()
+            .filter(|line| line["test"]["accuracy"].is_number())
+            .map(|line| line["step"].as_u64().unwrap())
+            .collect();
+        assert_eq!(tested, [2, 4]);
+    }
 }
 
 /// Norms of a published set, as a table, a plot and JSON; those of one's own records are not shown.

@@ -83,8 +83,19 @@ impl Layer for MaxPool {
     }
 }
 
-/// Channels handled together: they stay in registers while the window is read.
+/// Channels handled together: they stay in registers while the window is read. Where fewer are left, those behind them are read too,
+/// of the next pixel, since loops of a length that is known in advance are several times as fast.
 const LANES: usize = 16;
+
+/// The first values of a slice; zeros behind its end.
+#[inline(always)]
+fn lanes(values: &[f32]) -> [f32; LANES] {
+    values.first_chunk().copied().unwrap_or_else(|| {
+        let mut lanes = [0.0; LANES];
+        lanes[..values.len()].copy_from_slice(values);
+        lanes
+    })
+}
 
 vectorised! {
     /// Any number of examples.
@@ -97,30 +108,19 @@ vectorised! {
                 for column in 0..window.output_width {
                     let columns = window.columns(column);
                     let output = &mut output[(row * window.output_width + column) * channels..][..channels];
-                    let (blocks, rest) = output.as_chunks_mut::<LANES>();
-                    let rest_begin = blocks.len() * LANES;
-                    for (block, output) in blocks.iter_mut().enumerate() {
+                    for (block, output) in output.chunks_mut(LANES).enumerate() {
                         let mut largest = [f32::NEG_INFINITY; LANES];
                         for y in rows.clone() {
                             for x in columns.clone() {
                                 let pixel = (y * window.width + x) * channels + block * LANES;
-                                let Some(values) = input[pixel..].first_chunk::<LANES>() else {
-                                    return;
-                                };
-                                for (largest, &value) in largest.iter_mut().zip(values) {
+                                for (largest, value) in largest.iter_mut().zip(lanes(&input[pixel..])) {
                                     *largest = larger(*largest, value);
                                 }
                             }
                         }
-                        *output = largest;
-                    }
-                    rest.fill(f32::NEG_INFINITY);
-                    for y in rows.clone() {
-                        for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + rest_begin;
-                            for (largest, &value) in rest.iter_mut().zip(&input[pixel..]) {
-                                *largest = larger(*largest, value);
-                            }
+                        match output.first_chunk_mut() {
+                            Some(output) => *output = largest,
+                            None => output.copy_from_slice(&largest[..output.len()]),
                         }
                     }
                 }
@@ -148,34 +148,20 @@ vectorised! {
                 for column in 0..window.output_width {
                     let columns = window.columns(column);
                     let at = (row * window.output_width + column) * channels;
-                    let (maxima, maxima_rest) = output[at..at + channels].as_chunks::<LANES>();
-                    let (opens, opens_rest) = upstream[at..at + channels].as_chunks::<LANES>();
-                    let rest_begin = maxima.len() * LANES;
-                    for (block, (largest, open)) in maxima.iter().zip(opens).enumerate() {
-                        let mut open = *open;
+                    let maxima = output[at..at + channels].chunks(LANES);
+                    let opens = upstream[at..at + channels].chunks(LANES);
+                    for (block, (maxima, opens)) in maxima.zip(opens).enumerate() {
+                        // Nothing is open in the lanes of the next pixel: they are given zeros.
+                        let (largest, mut open) = (lanes(maxima), lanes(opens));
                         for y in rows.clone() {
                             for x in columns.clone() {
                                 let pixel = (y * window.width + x) * channels + block * LANES;
-                                let Some(input) = input[pixel..].first_chunk::<LANES>() else {
-                                    return;
-                                };
-                                let Some(downstream) = downstream[pixel..].first_chunk_mut::<LANES>() else {
-                                    return;
-                                };
-                                give(input, largest, &mut open, downstream);
+                                let (input, downstream) = (&input[pixel..], &mut downstream[pixel..]);
+                                match (input.first_chunk::<LANES>(), downstream.first_chunk_mut::<LANES>()) {
+                                    (Some(input), Some(downstream)) => give(input, &largest, &mut open, downstream),
+                                    _ => give(input, &largest, &mut open, downstream),
+                                }
                             }
-                        }
-                    }
-                    if maxima_rest.is_empty() {
-                        continue;
-                    }
-                    let mut open = [0.0; LANES];
-                    let open = &mut open[..opens_rest.len()];
-                    open.copy_from_slice(opens_rest);
-                    for y in rows.clone() {
-                        for x in columns.clone() {
-                            let pixel = (y * window.width + x) * channels + rest_begin;
-                            give(&input[pixel..], maxima_rest, open, &mut downstream[pixel..]);
                         }
                     }
                 }

@@ -91,13 +91,9 @@ fn copy(biases: &[f64], weights: &[f64], record: &[f32]) -> usize {
 }
 
 fn check(network: &Network) -> Result<()> {
-    let layers = network.nodes().iter().filter_map(|node| match &node.operation {
-        Operation::Layer(layer) => Some(layer.kind()),
-        _ => None,
-    });
-    let others: Vec<&str> = layers.filter(|kind| !matches!(*kind, "flatten" | "dense")).collect();
+    let linear = |operation: &Operation| matches!(operation, Operation::Layer(layer) if matches!(layer.kind(), "flatten" | "dense"));
     let dense = network.nodes().iter().filter(|node| !node.tensors.is_empty()).count();
-    match others.is_empty() && dense == 1 && network.nodes().len() <= 2 {
+    match network.nodes().iter().all(|node| linear(&node.operation)) && dense == 1 {
         true => Ok(()),
         false => Err(Error::Plan(
             "the model is not linear in its inputs: equations are solved for one dense layer; `muffle attack extraction` copies any model"

@@ -2,7 +2,8 @@
 
 use super::Entry;
 use super::inversion::correlation;
-use crate::error::{Error, Result};
+use crate::audit::Subject;
+use crate::error::Result;
 use crate::train::Plan;
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose};
@@ -17,7 +18,7 @@ pub static ENTRY: Entry = Entry {
     year: 2020,
     question: "what does the gradient of a record show of it?",
     needs: "the attacker sees one step on one record at the first weights of the recipe, which he knows with its class: its gradient as it \
-            is, or clipped and noised as the run's recipe has it",
+            is, or what the run's method releases of it",
     steps: "descend on the inputs until their gradient has the direction of the one that was seen; the slope of a gradient's direction by \
             the inputs is that of the loss at weights moved along it, so that two gradients at the inputs give it",
     figure: "the correlation of what was found with the record, in the mean over records: one is the record itself. A gradient shows a \
@@ -35,30 +36,10 @@ pub struct Reconstruction {
     pub cosine: f64,
 }
 
-/// What a step of a plan on this one record would release, but for the divisor: its gradient as it is without privacy, clipped and with noise
-/// otherwise.
-pub fn released(plan: &Plan, gradient: &[f32], seed: u64) -> Result<Vec<f32>> {
-    if !plan.recipe.run.private {
-        return Ok(gradient.to_vec());
-    }
-    let training = &plan.recipe.training;
-    let rule = training.clip.rule(&plan.network, plan.clip_factor(0)?).map_err(Error::Plan)?;
-    let tensors = plan.network.parameters();
-    let squares: Vec<f64> =
-        tensors.iter().map(|tensor| norm(&gradient[tensor.range.clone()]).powi(2)).collect();
-    let mut factors = vec![0.0; tensors.len()];
-    rule.factors(&squares, &mut factors);
-    let lens: Vec<usize> = tensors.iter().map(|tensor| tensor.range.len()).collect();
-    let allocation = training.noise.allocation;
-    let deviations = rule.bounds().deviations(allocation, plan.noise_multiplier_at(0), &lens);
-    let mut random = SplitMix::new(seed);
-    let mut seen = gradient.to_vec();
-    for ((tensor, factor), deviation) in tensors.iter().zip(factors).zip(deviations) {
-        for value in &mut seen[tensor.range.clone()] {
-            *value = factor * *value + deviation as f32 * random.normal();
-        }
-    }
-    Ok(seen)
+/// What the first step of a plan on this one record would release: by its own method, with its noise, or the gradient as it is without
+/// privacy.
+pub fn released(plan: &Plan, parameters: &[f32], record: &Batch, seed: u64) -> Result<Vec<f32>> {
+    Subject::of(plan, parameters.to_vec()).first_release(record, seed)
 }
 
 /// A network and how to look for inputs.

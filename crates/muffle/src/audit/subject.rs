@@ -83,6 +83,13 @@ impl<'a> Subject<'a> {
         Ok(())
     }
 
+    /// What a step at the parameters would release of these examples, by noise of this seed.
+    pub fn first_release(&self, examples: &dyn Examples, seed: u64) -> Result<Vec<f32>> {
+        let mut method = (self.method)()?;
+        let mut engine = self.engine(&*method, Some(1))?;
+        self.release(&mut *method, &mut engine, &self.parameters, &Key::from_seed(seed), 0, examples)
+    }
+
     /// One release of a run with this key, at these parameters.
     pub(super) fn release(
         &self,

@@ -6,7 +6,8 @@ use crate::train::Outcome;
 use crate::words::in_words;
 use clap::Args;
 use muffle::experiment::{Axis, Experiment, Results, Variant, check_settings, draw_runs, strangers};
-use muffle::recipes;
+use muffle::kinds;
+use muffle::methods::Mode;
 use muffle::run::REPRODUCIBLE;
 use muffle_accounting::selection::{Repetitions, best_of};
 use muffle_accounting::{Adjacency, Event, Quotes};
@@ -21,12 +22,19 @@ use serde_json::{Value, json};
 #[derive(Args)]
 #[command(after_help = "Examples:
   muffle sweep mnist --grid learning_rate=0.5,1,2 --grid clip.threshold=0.1,1 --seeds 3 --output sweep
+  muffle sweep mnist --method icgc --mode as-published --grid learning_rate=0.003,0.01 --seeds 1 --output published
   muffle sweep mnist --grid learning_rate=0.5,1,2 --seeds 1 --price --output priced
   muffle sweep adult-mlp --grid learning_rate=0.1,0.2 --rank-by balanced-accuracy --output ranked
   muffle sweep mnist --grid learning_rate=0.5,1,2,4 --grid batch_size=256,1024 --random 10 --output search")]
 pub struct Arguments {
     /// A recipe by name (see `muffle recipes`), a .toml file, or the folder of a run
     recipe: String,
+    /// Published method with its usual settings: see `muffle methods`
+    #[arg(long, value_name = "METHOD")]
+    method: Option<String>,
+    /// Form of the method: sound or as-published
+    #[arg(long, value_name = "MODE", value_parser = [Mode::Sound.name(), Mode::AsPublished.name()])]
+    mode: Option<String>,
     /// A key of the recipe and the values it takes; several grids are combined
     #[arg(long = "grid", value_name = "KEY=VALUES", required = true)]
     grid: Vec<String>,
@@ -60,8 +68,9 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let mut variants = Vec::new();
     for levels in Axis::combinations(&axes) {
         let grid = axes.iter().zip(&levels).map(|(axis, level)| format!("{}={level}", axis.key));
-        let settings: Vec<String> = arguments.settings.iter().cloned().chain(grid).collect();
-        let recipe = recipes::find(&arguments.recipe, &settings)?;
+        let form = arguments.mode.iter().map(|mode| format!("mode={mode}"));
+        let settings: Vec<String> = form.chain(arguments.settings.iter().cloned()).chain(grid).collect();
+        let recipe = kinds::find(&arguments.recipe, arguments.method.as_deref(), &settings)?;
         variants.push(Variant { name: Axis::folder_name(&axes, &levels), levels, recipe });
     }
     let output = &arguments.options.output;

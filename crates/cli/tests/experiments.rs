@@ -126,6 +126,20 @@ fn a_sweep_combines_values_and_says_that_choosing_is_not_free() {
 }
 
 #[test]
+fn a_sweep_takes_a_method_with_its_usual_settings_and_in_its_form() {
+    let project = Project::new();
+    let sweep = ["sweep", "small.toml", "--grid", "learning_rate=0.1", "--seeds", "1", "--set", "steps=2"];
+    let recipe = |form: &[&str]| {
+        result(&project, &[&sweep[..], &["--json", "--output", form[1]], form].concat());
+        read(&project, &format!("{}/cells/learning_rate=0.1-1/recipe.toml", form[1]))
+    };
+    let improved = recipe(&["--method", "improved-dp-sgd"]);
+    assert!(improved.contains("[clip_schedule]"), "{improved}");
+    let published = recipe(&["--method", "icgc", "--mode", "as-published"]);
+    assert!(published.contains("method = \"icgc\"\nmode = \"as-published\""), "{published}");
+}
+
+#[test]
 fn a_random_search_keeps_its_draws_and_prices_its_best() {
     let project = Project::new();
     let search = |output: &'static str, mean: &'static str| {
@@ -196,7 +210,7 @@ fn bad_input_is_refused_before_anything_runs() {
         (&sweep, &["delta=1e-5,1e-6", "--price"], "one delta"),
         (&sweep, &["learning_rate=1", "--random", "0"], "mean number of runs = 0"),
         (&study, &["people.toml"], "cifar10-grey"),
-        (&study, &["mnist", "--orders", "CAC"], "quantile-per-layer"),
+        (&study, &["mnist", "--orders", "BAC"], "quantile-per-layer"),
         (&study, &["mnist", "--noise=-1"], "noise_multiplier = -1"),
         (&study, &["mnist", "--steps", "gru-rows=5"], "--steps gru-rows: no run of this study"),
         (&study, &["mnist", "--orders", "CA", "--together"], "--together: no run of this study"),

@@ -3,6 +3,7 @@
 use crate::data::{Dataset, Search};
 use crate::error::Result;
 use crate::methods::{About, Mode};
+use crate::recipes::key;
 use crate::run::{Job, Kind, Parts, RunRecipe};
 use crate::{adversarial, objective, pate, recipes, train};
 use muffle_nn::model_file::nearest::nearest;
@@ -27,15 +28,21 @@ pub fn find_method(name: &str) -> std::result::Result<(&'static Kind, &'static A
 /// A recipe by its name, by the path of a file or of the folder of a run, run by a method and changed by settings, which come
 /// after those of the method.
 ///
-/// A method of another kind takes what every run has from the recipe, and the usual settings of its own kind for the rest.
+/// A method of another kind takes what every run has from the recipe, and the usual settings of its own kind for the rest. A method that
+/// comes as a setting is as good as one by name; a form that does brings what belongs to it, to the method that the recipe has.
 pub fn find(word: &str, method: Option<&str>, settings: &[String]) -> Result<Parts> {
-    let Some(method) = method else { return recipes::find(word, settings) };
-    let recipe = recipes::find(word, &[])?;
+    let (recipe, asked) = (recipes::find(word, &[])?, recipes::find(word, settings)?);
+    let text = |key: &str| asked.training.get(key).and_then(toml::Value::as_str);
+    let is_set = |name: &str| settings.iter().any(|setting| key(setting) == name);
+    let mode = if text("mode") == Some(Mode::AsPublished.name()) { Mode::AsPublished } else { Mode::Sound };
+    let Some(method) = method.or_else(|| text("method").filter(|_| is_set("method"))) else {
+        let own = text("method").filter(|_| is_set("mode")).and_then(|name| find_method(name).ok());
+        let own = own.map(|(_, about)| about.own_to(mode).map(ToString::to_string));
+        let all: Vec<String> = own.into_iter().flatten().chain(settings.iter().cloned()).collect();
+        return recipes::find(word, &all);
+    };
     let (kind, about) = find_method(method).map_err(|reason| recipe.refuse(reason))?;
-    let asked = recipes::find(word, settings)?.training.get("mode").cloned();
-    let published = asked.as_ref().and_then(toml::Value::as_str) == Some(Mode::AsPublished.name());
-    let own = about.form(if published { Mode::AsPublished } else { Mode::Sound });
-    let all: Vec<String> = own.chain(settings.iter().cloned()).collect();
+    let all: Vec<String> = about.form(mode).chain(settings.iter().cloned()).collect();
     if recipe.run.kind == kind.name {
         return recipes::find(word, &all);
     }

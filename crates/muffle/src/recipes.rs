@@ -95,6 +95,11 @@ built_in!(
     "lin-2020-table-5",
 );
 
+/// The key of `key=value`.
+pub fn key(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
+}
+
 /// A recipe by its name, by the path of a file or of the folder of a run, changed by settings.
 pub fn find(word: &str, settings: &[String]) -> Result<Parts> {
     if let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == word) {

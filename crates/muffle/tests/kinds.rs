@@ -23,9 +23,17 @@ fn a_method_brings_its_settings_and_the_users_come_after_them() {
         let found = kinds::find("mnist", Some(about.name), &settings).unwrap();
         assert_eq!(found, recipes::find("mnist", &by_hand).unwrap(), "{}", about.name);
     }
-    // The published form of icgc is plain descent, whatever the recipe has.
-    let published = kinds::find("mnist", Some("icgc"), &["mode=as-published".to_string()]).unwrap();
-    assert_eq!(published.training["optimizer"].to_string(), "{ kind = \"sgd\" }");
+    // The published form of icgc is plain descent, whatever the recipe has, and however it is asked for.
+    let published = ["mode=as-published".to_string(), "epsilon=2".to_string()];
+    let by_name = kinds::find("ma-2023-table-1", Some("icgc"), &published).unwrap();
+    assert_eq!(by_name.training["optimizer"].to_string(), "{ kind = \"sgd\" }");
+    assert!(!by_name.training.contains_key("moving_average"));
+    let by_setting = [&published[..], &["method=icgc".to_string()]].concat();
+    assert_eq!(kinds::find("ma-2023-table-1", None, &by_setting).unwrap(), by_name);
+    // A form alone brings what is its own, and leaves the rest of a recipe of that method as it is.
+    let floored = kinds::find("li-2024-table-2-mnist", None, &published[..1]).unwrap();
+    let by_hand = ["parameters.epsilon_limit=0.9999", "mode=as-published"].map(String::from);
+    assert_eq!(floored, recipes::find("li-2024-table-2-mnist", &by_hand).unwrap());
     let unknown = kinds::find("mnist", Some("dp-sdg"), &[]).unwrap_err().to_string();
     assert!(unknown.contains("did you mean `dp-sgd`?"), "{unknown}");
 }

@@ -1,5 +1,6 @@
 //! Values of recipe keys, combined with each other.
 
+use crate::recipes::key;
 use sha2::{Digest, Sha256};
 
 /// One key and the values it takes.
@@ -87,11 +88,6 @@ pub fn check_settings(settings: &[String]) -> Result<(), String> {
         Some(setting) => Err(format!("--set {setting}: {OWN}")),
         None => Ok(()),
     }
-}
-
-/// The key of `key=value`.
-pub fn key(setting: &str) -> &str {
-    setting.split('=').next().unwrap_or_default().trim()
 }
 
 /// Keys that an experiment sets for every cell.

@@ -17,7 +17,7 @@ mod spent;
 pub use against::Difference;
 pub use cell::{Cell, Outcome};
 pub use distortion::distortion;
-pub use grid::{Axis, check_settings, key};
+pub use grid::{Axis, check_settings};
 pub use groups::{Experiment, Group, Variant};
 pub use outlook::{CELLS, failures, planned};
 pub use random_search::{Draw, draw_runs};

@@ -26,3 +26,21 @@ impl AdaptiveThreshold {
         self.value = next.clamp(self.floor, 1e12) as f32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::AdaptiveThreshold;
+
+    /// e^(−0.2 · 0.5) = 0.904837: where all are within the threshold and half are wanted, it falls; where none are, it rises.
+    #[test]
+    fn a_threshold_by_hand() {
+        let after = |excess| {
+            let mut threshold = AdaptiveThreshold { value: 2.0, rate: 0.2, floor: 1e-6 };
+            threshold.follow(excess);
+            threshold.value
+        };
+        assert!((after(0.5) - 2.0 * 0.904_837_4).abs() < 1e-6);
+        assert!((after(-0.5) - 2.0 / 0.904_837_4).abs() < 1e-6);
+        assert_eq!((after(1e3), after(-1e3)), (1e-6, 1e12));
+    }
+}

@@ -29,7 +29,8 @@ pub static ENTRY: Entry = Entry {
             Parameter {
                 name: "epsilon_limit",
                 default: 0.0,
-                meaning: "ε_Lim of equation 7, in (0, 1), by which noise has a floor; 0 for none (as published). The paper has no number",
+                meaning: "ε_Lim of equation 7, in (0, 1), by which noise has a floor; 0 for none (as published). The paper has no number; \
+                          0.9999, next to the largest that it allows, comes with the published form",
             },
             Parameter {
                 name: "divided",
@@ -57,7 +58,7 @@ pub static ENTRY: Entry = Entry {
             "optimizer={kind=\"adam\"}",
             "learning_rate=0.001",
         ],
-        settings_as_published: &[],
+        settings_as_published: &["parameters.epsilon_limit=0.9999"],
     },
     without_privacy: false,
     additive: true,

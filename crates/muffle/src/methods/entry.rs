@@ -100,9 +100,13 @@ impl About {
 
     /// Settings that make a recipe one of this method in this form, its usual settings included.
     pub fn form(&self, mode: Mode) -> impl Iterator<Item = String> {
-        let published = self.settings_as_published.iter().filter(move |_| mode == Mode::AsPublished);
-        let own = self.settings.iter().chain(published).map(ToString::to_string);
+        let own = self.settings.iter().chain(self.own_to(mode)).map(ToString::to_string);
         own.chain([format!("method={}", self.name), format!("mode={}", mode.name())])
+    }
+
+    /// Settings that belong to this form alone.
+    pub fn own_to(&self, mode: Mode) -> impl Iterator<Item = &'static &'static str> {
+        self.settings_as_published.iter().filter(move |_| mode == Mode::AsPublished)
     }
 }
 

@@ -11,7 +11,7 @@ pub static ENTRY: Entry = Entry {
         paper: "Lin et al., Differential privacy protection over deep learning: an investigation of its impacted factors; with a clip before the noise",
         year: 2020,
         idea: "let every record report a noisy gradient of its own, so that the sum needs no trust",
-        verdict: Verdict::Conditional,
+        verdict: Verdict::Unsound,
         modes: &[Mode::Sound],
         composes: "flat clip, Gaussian noise for each record, a second clip, samples of public size",
         steps: "clip each gradient at C, add N(0, (σC)²) to it, clip the result at C, and sum; a record whose gradient is not \

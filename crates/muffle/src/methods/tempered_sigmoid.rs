@@ -27,19 +27,16 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-/// A network whose activations are all of another kind is not what the paper is about.
+/// A network with activations of another kind is not what the paper is about.
 fn build(blueprint: &Blueprint) -> BuildResult {
-    let activations = blueprint.network.nodes().iter().filter_map(|node| match &node.operation {
-        Operation::Activation(activation) => Some(activation),
+    let other = blueprint.network.nodes().iter().find_map(|node| match &node.operation {
+        Operation::Activation(
+            Activation::Tanh | Activation::Sigmoid | Activation::TemperedSigmoid { .. },
+        ) => None,
+        Operation::Activation(activation) => Some(activation.kind()),
         _ => None,
     });
-    let (mut any, mut tempered) = (None, false);
-    for activation in activations {
-        any = any.or(Some(activation.kind()));
-        let bounded = [Activation::Tanh, Activation::Sigmoid].contains(activation);
-        tempered |= bounded || matches!(activation, Activation::TemperedSigmoid { .. });
-    }
-    match any.filter(|_| !tempered) {
+    match other {
         Some(kind) => Err(format!(
             "method tempered-sigmoid is a network with activations s/(1 + e^(−Tx)) − o, and this one has {kind}: take the model \
              tempered-mnist or tempered-cifar, or the layers `tempered-sigmoid`, `tanh` or `sigmoid` in place of it; method \

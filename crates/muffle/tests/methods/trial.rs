@@ -105,6 +105,17 @@ impl Trial {
         method
     }
 
+    /// The gradient of each record by itself, as it is.
+    pub fn raw_gradients(&self, records: &Records) -> Vec<Vec<f32>> {
+        let plain = Options::new(muffle_nn::Purpose::Plain);
+        let mut setting = Setting::of(self.plan.network.clone(), plain);
+        let each = (0..records.inputs.len()).map(|record| {
+            setting.engine.sum(&setting.parameters, &records.select(vec![record]), LOSS, 0).unwrap();
+            setting.engine.gradient().to_vec()
+        });
+        each.collect()
+    }
+
     /// One step of a method that starts anew; the noisy sum, and what it cost.
     pub fn release(&mut self, records: &Records, seed: u64) -> (Vec<f32>, Event) {
         let mut method = self.method();

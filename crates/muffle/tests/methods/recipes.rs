@@ -107,6 +107,10 @@ fn methods_refuse_what_they_have_no_bound_for() {
         let message = refused(method, settings);
         assert!(message.contains(part), "{method}: {message}");
     }
+}
+
+#[test]
+fn ng_local_takes_samples_of_public_size() {
     for settings in [
         &["sampler=fixed-size"][..],
         &["sampler=reshuffled"],

@@ -102,8 +102,7 @@ impl Arguments {
             let found = matching.reconstruct(&seen, &record, class, seed)?;
             records.push((record, found));
         }
-        let seen =
-            if plan.recipe.run.private { "clipped gradients with noise" } else { "gradients as they are" };
+        let seen = if plan.recipe.run.private { "what a step releases" } else { "gradients as they are" };
         Ok(Found { seen, records })
     }
 }

@@ -6,7 +6,8 @@ use crate::train::Outcome;
 use clap::Args;
 use muffle::atomic_file;
 use muffle::attack::Entry;
-use muffle::attack::reconstruction::{ENTRY, Matching, Reconstruction, released};
+use muffle::attack::reconstruction::{ENTRY, Matching, Reconstruction};
+use muffle::audit::Subject;
 use muffle::picture::png;
 use muffle_nn::{Batch, Examples, Shape};
 use serde_json::{Value, json};
@@ -91,14 +92,15 @@ impl Arguments {
     fn look(&self, target: &Target) -> Outcome<Found> {
         let (plan, train) = (target.plan()?, target.dataset.train());
         let first = plan.recipe.training.initialisation.parameters(&plan.network, self.seed);
-        let mut matching = Matching::new(&plan.network, first.clone(), self.steps)?;
+        let subject = Subject::of(&plan, first.clone());
+        let mut matching = Matching::new(&plan.network, first, self.steps)?;
         let mut records = Vec::new();
         for place in 0..train.len().min(self.records as usize) {
             let mut record = vec![0.0; target.dataset.input().len()];
             train.read(place, &mut record);
             let (class, seed) = (train.label(place), self.seed.wrapping_add(place as u64));
             let alone = Batch::new(record.clone(), vec![class]);
-            let seen = released(&plan, &first, &alone, seed)?;
+            let seen = subject.first_release(&alone, seed)?;
             let found = matching.reconstruct(&seen, &record, class, seed)?;
             records.push((record, found));
         }

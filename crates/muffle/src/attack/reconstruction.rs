@@ -2,9 +2,7 @@
 
 use super::Entry;
 use super::inversion::correlation;
-use crate::audit::Subject;
 use crate::error::Result;
-use crate::train::Plan;
 use muffle_nn::initialise::SplitMix;
 use muffle_nn::{Batch, Engine, Loss, Network, Options, Purpose};
 use std::sync::Arc;
@@ -36,12 +34,6 @@ pub struct Reconstruction {
     pub cosine: f64,
 }
 
-/// What the first step of a plan on this one record would release: by its own method, with its noise, or the gradient as it is without
-/// privacy.
-pub fn released(plan: &Plan, parameters: &[f32], record: &Batch, seed: u64) -> Result<Vec<f32>> {
-    Subject::of(plan, parameters.to_vec()).first_release(record, seed)
-}
-
 /// A network and how to look for inputs.
 pub struct Matching {
     engine: Engine,
@@ -65,7 +57,7 @@ impl Matching {
     }
 
     /// The gradient of one record.
-    pub fn gradient(&mut self, inputs: &[f32], class: u32) -> Result<Vec<f32>> {
+    fn gradient(&mut self, inputs: &[f32], class: u32) -> Result<Vec<f32>> {
         let batch = Batch::new(inputs.to_vec(), vec![class]);
         self.engine.sum(&self.parameters, &batch, Loss::SoftmaxCrossEntropy, 0)?;
         Ok(self.engine.gradient().to_vec())

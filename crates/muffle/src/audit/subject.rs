@@ -83,7 +83,8 @@ impl<'a> Subject<'a> {
         Ok(())
     }
 
-    /// What a step at the parameters would release of these examples, by noise of this seed.
+    /// What the first step at the parameters would release of these examples by its own method, with noise of this seed; sums as they are
+    /// without privacy.
     pub fn first_release(&self, examples: &dyn Examples, seed: u64) -> Result<Vec<f32>> {
         let mut method = (self.method)()?;
         let mut engine = self.engine(&*method, Some(1))?;

@@ -134,7 +134,7 @@ fn a_sweep_takes_a_method_with_its_usual_settings_and_in_its_form() {
         read(&project, &format!("{}/cells/learning_rate=0.1-1/recipe.toml", form[1]))
     };
     let improved = recipe(&["--method", "improved-dp-sgd"]);
-    assert!(improved.contains("[clip_schedule]"), "{improved}");
+    assert!(improved.contains("[clip_schedule]") && improved.contains("momentum = 0.89999"), "{improved}");
     let published = recipe(&["--method", "icgc", "--mode", "as-published"]);
     assert!(published.contains("method = \"icgc\"\nmode = \"as-published\""), "{published}");
 }

@@ -8,9 +8,8 @@ use crate::layer::{Backward, Factors, Forward, Gradients, Layer, Pass, Purpose, 
 use crate::layers::filters::Filters;
 use crate::layers::kept::Kept;
 use crate::layers::pixel_bias;
-use crate::layers::window::Window;
+use crate::layers::window::{Window, meets};
 use crate::shape::Shape;
-use std::ops::Range;
 
 /// A convolution with as many groups as channels. Weights are stored height, width, channel.
 pub struct DepthwiseConv2d {
@@ -29,13 +28,6 @@ impl DepthwiseConv2d {
         let kept = self.filters.weight_len() + self.filters.bias_len();
         if pass.purpose == Purpose::PerExample { kept } else { 0 }
     }
-}
-
-/// The places where the window's row `tap` at output positions `0..count` lies on an image of `size`.
-fn meets(tap: usize, stride: usize, padding: usize, size: usize, count: usize) -> Range<usize> {
-    let first = padding.saturating_sub(tap).div_ceil(stride);
-    let end = (size + padding).saturating_sub(tap).div_ceil(stride);
-    first..end.min(count)
 }
 
 vectorised! {

@@ -4,7 +4,7 @@ use crate::ends::Ends;
 use crate::error::Result;
 use crate::kernel::instructions::vectorised;
 use crate::layer::RelevanceRule;
-use crate::layer::{Backward, Forward, Layer, Values};
+use crate::layer::{Backward, Forward, Layer, Pass, Values};
 use crate::layers::Context;
 use crate::layers::window::{Extent, Window};
 use crate::shape::Shape;
@@ -41,25 +41,29 @@ impl Layer for MaxPool {
         true
     }
 
-    fn forward(&self, Forward { pass, input, output, .. }: Forward) {
+    fn scratch_len(&self, _pass: &Pass) -> usize {
+        self.window.width.max(self.window.output_width) * self.window.channels
+    }
+
+    fn forward(&self, Forward { pass, input, output, memory, .. }: Forward) {
         if pass.tokens.is_empty() {
-            return forward(&self.window, input, output);
+            return forward(&self.window, input, output, memory.scratch);
         }
         let outputs = output.chunks_exact_mut(self.window.output_len());
         for (example, (input, output)) in input.chunks_exact(self.window.input_len()).zip(outputs).enumerate()
         {
             let window = self.window.until(self.ends.of(pass.tokens, example, self.window.width));
             let (seen, behind) = output.split_at_mut(window.output_len());
-            forward(&window, &input[..window.input_len()], seen);
+            forward(&window, &input[..window.input_len()], seen, memory.scratch);
             behind.fill(0.0);
         }
     }
 
-    fn backward(&self, Backward { pass, values, upstream, downstream, .. }: Backward) {
+    fn backward(&self, Backward { pass, values, upstream, downstream, memory, .. }: Backward) {
         let Some(downstream) = downstream else { return };
         downstream.fill(0.0);
         if pass.tokens.is_empty() {
-            return backward(&self.window, values, upstream, downstream);
+            return backward(&self.window, values, upstream, downstream, memory.scratch);
         }
         let (input_len, output_len) = (self.window.input_len(), self.window.output_len());
         for (example, downstream) in downstream.chunks_exact_mut(input_len).enumerate() {
@@ -70,7 +74,7 @@ impl Layer for MaxPool {
                 output: &values.output[example * output_len..][..passed_on],
             };
             let upstream = &upstream[example * output_len..][..passed_on];
-            backward(&window, values, upstream, &mut downstream[..seen]);
+            backward(&window, values, upstream, &mut downstream[..seen], memory.scratch);
         }
     }
 
@@ -83,45 +87,25 @@ impl Layer for MaxPool {
     }
 }
 
-/// Channels handled together: they stay in registers while the window is read. Where fewer are left, those behind them are read too,
-/// of the next pixel, since loops of a length that is known in advance are several times as fast.
-const LANES: usize = 16;
-
-/// The first values of a slice; zeros behind its end.
-#[inline(always)]
-fn lanes(values: &[f32]) -> [f32; LANES] {
-    values.first_chunk().copied().unwrap_or_else(|| {
-        let mut lanes = [0.0; LANES];
-        lanes[..values.len()].copy_from_slice(values);
-        lanes
-    })
-}
-
 vectorised! {
-    /// Any number of examples.
-    fn forward(window: &Window, input: &[f32], output: &mut [f32]) {
-        let channels = window.channels;
-        let output_len = window.positions() * channels;
-        for (input, output) in input.chunks_exact(window.input_len()).zip(output.chunks_exact_mut(output_len)) {
-            for row in 0..window.output_height {
-                let rows = window.rows(row);
-                for column in 0..window.output_width {
-                    let columns = window.columns(column);
-                    let output = &mut output[(row * window.output_width + column) * channels..][..channels];
-                    for (block, output) in output.chunks_mut(LANES).enumerate() {
-                        let mut largest = [f32::NEG_INFINITY; LANES];
-                        for y in rows.clone() {
-                            for x in columns.clone() {
-                                let pixel = (y * window.width + x) * channels + block * LANES;
-                                for (largest, value) in largest.iter_mut().zip(lanes(&input[pixel..])) {
-                                    *largest = larger(*largest, value);
-                                }
-                            }
-                        }
-                        match output.first_chunk_mut() {
-                            Some(output) => *output = largest,
-                            None => output.copy_from_slice(&largest[..output.len()]),
-                        }
+    /// Any number of examples. Windows share the largest values of their columns, so that a pixel is compared as often as a window has
+    /// rows and columns, not as often as it has pixels.
+    fn forward(window: &Window, input: &[f32], output: &mut [f32], columns: &mut [f32]) {
+        let (row_len, output_row_len) = (window.width * window.channels, window.output_width * window.channels);
+        let columns = &mut columns[..row_len];
+        let outputs = output.chunks_exact_mut(window.output_height * output_row_len);
+        for (input, output) in input.chunks_exact(window.input_len()).zip(outputs) {
+            for (row, output) in output.chunks_exact_mut(output_row_len).enumerate() {
+                columns.fill(f32::NEG_INFINITY);
+                for y in window.rows(row) {
+                    raise(columns, &input[y * row_len..][..row_len]);
+                }
+                output.fill(f32::NEG_INFINITY);
+                for tap in 0..window.kernel_width {
+                    let Some(run) = window.run(tap) else { continue };
+                    let values = columns[run.input..].chunks(run.apart);
+                    for (output, values) in output[run.output.clone()].chunks_exact_mut(run.len).zip(values) {
+                        raise(output, &values[..run.len]);
                     }
                 }
             }
@@ -129,39 +113,37 @@ vectorised! {
     }
 }
 
-/// The larger of two values; NaN wins, so that it is not lost here.
+/// Where a value is larger, or NaN, so that it is not lost here, takes it.
 #[inline(always)]
-fn larger(largest: f32, value: f32) -> f32 {
-    if value > largest || value.is_nan() { value } else { largest }
+fn raise(largest: &mut [f32], values: &[f32]) {
+    for (largest, value) in largest.iter_mut().zip(values) {
+        *largest = if *value > *largest || value.is_nan() { *value } else { *largest };
+    }
 }
 
 vectorised! {
-    /// Any number of examples.
-    fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32]) {
-        let channels = window.channels;
-        let output_len = window.positions() * channels;
-        let examples = values.input.chunks_exact(window.input_len()).zip(values.output.chunks_exact(output_len));
-        let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(window.input_len()));
+    /// Any number of examples. `open` is the part of a row's gradient that no pixel has taken yet.
+    fn backward(window: &Window, values: Values, upstream: &[f32], downstream: &mut [f32], open: &mut [f32]) {
+        let (row_len, output_row_len) = (window.width * window.channels, window.output_width * window.channels);
+        let (input_len, output_len) = (window.input_len(), window.output_height * output_row_len);
+        let open = &mut open[..output_row_len];
+        let examples = values.input.chunks_exact(input_len).zip(values.output.chunks_exact(output_len));
+        let gradients = upstream.chunks_exact(output_len).zip(downstream.chunks_exact_mut(input_len));
         for ((input, output), (upstream, downstream)) in examples.zip(gradients) {
-            for row in 0..window.output_height {
-                let rows = window.rows(row);
-                for column in 0..window.output_width {
-                    let columns = window.columns(column);
-                    let at = (row * window.output_width + column) * channels;
-                    let maxima = output[at..at + channels].chunks(LANES);
-                    let opens = upstream[at..at + channels].chunks(LANES);
-                    for (block, (maxima, opens)) in maxima.zip(opens).enumerate() {
-                        // Nothing is open in the lanes of the next pixel: they are given zeros.
-                        let (largest, mut open) = (lanes(maxima), lanes(opens));
-                        for y in rows.clone() {
-                            for x in columns.clone() {
-                                let pixel = (y * window.width + x) * channels + block * LANES;
-                                let (input, downstream) = (&input[pixel..], &mut downstream[pixel..]);
-                                match (input.first_chunk::<LANES>(), downstream.first_chunk_mut::<LANES>()) {
-                                    (Some(input), Some(downstream)) => give(input, &largest, &mut open, downstream),
-                                    _ => give(input, &largest, &mut open, downstream),
-                                }
-                            }
+            let rows = output.chunks_exact(output_row_len).zip(upstream.chunks_exact(output_row_len));
+            for (row, (largest, upstream)) in rows.enumerate() {
+                open.copy_from_slice(upstream);
+                for y in window.rows(row) {
+                    let input = &input[y * row_len..][..row_len];
+                    let downstream = &mut downstream[y * row_len..][..row_len];
+                    for tap in 0..window.kernel_width {
+                        let Some(run) = window.run(tap) else { continue };
+                        let largest = largest[run.output.clone()].chunks_exact(run.len);
+                        let open = open[run.output.clone()].chunks_exact_mut(run.len);
+                        let pixels = input[run.input..].chunks(run.apart);
+                        let targets = downstream[run.input..].chunks_mut(run.apart);
+                        for ((largest, open), (input, downstream)) in largest.zip(open).zip(pixels.zip(targets)) {
+                            give(&input[..run.len], largest, open, &mut downstream[..run.len]);
                         }
                     }
                 }

@@ -6,6 +6,7 @@ use crate::layers::Context;
 use crate::limits;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A size in both directions: a number for a square, or `[vertical, horizontal]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,17 +147,49 @@ impl Window {
     }
 
     /// Rows of the window at output row `row` that lie on the image, and the image row of the first.
-    pub fn rows(&self, row: usize) -> std::ops::Range<usize> {
+    pub fn rows(&self, row: usize) -> Range<usize> {
         clipped(row * self.stride.0, self.kernel_height, self.padding.0, self.height)
     }
 
+    /// Where the windows of a row meet the image with their column `tap`, as runs of values side by side: one run where windows stand one
+    /// pixel apart, and a run for each pixel elsewhere. `None` where none of them meets it.
+    pub fn run(&self, tap: usize) -> Option<Run> {
+        let columns = meets(tap, self.stride.1, self.padding.1, self.width, self.output_width);
+        if columns.is_empty() {
+            return None;
+        }
+        let first = columns.start * self.stride.1 + tap - self.padding.1;
+        let output = columns.start * self.channels..columns.end * self.channels;
+        let len = if self.stride.1 == 1 { output.len() } else { self.channels };
+        Some(Run { input: first * self.channels, apart: len.max(self.stride.1 * self.channels), output, len })
+    }
+
     /// Columns of the image under the window at output column `column`.
-    pub fn columns(&self, column: usize) -> std::ops::Range<usize> {
+    pub fn columns(&self, column: usize) -> Range<usize> {
         clipped(column * self.stride.1, self.kernel_width, self.padding.1, self.width)
     }
 }
 
+/// Values in one row of the image, and those in a row of windows that they meet.
+pub struct Run {
+    /// First value in the row of the image.
+    pub input: usize,
+    /// From one run to the next in the row of the image.
+    pub apart: usize,
+    /// Values in the row of windows.
+    pub output: Range<usize>,
+    /// Values in a run.
+    pub len: usize,
+}
+
+/// The positions `0..count` at which the window's row (or column) `tap` lies on an image of `size`.
+pub fn meets(tap: usize, stride: usize, padding: usize, size: usize, count: usize) -> Range<usize> {
+    let first = padding.saturating_sub(tap).div_ceil(stride);
+    let end = (size + padding).saturating_sub(tap).div_ceil(stride);
+    first..end.min(count)
+}
+
 /// The part of a window that lies on the image, in image coordinates.
-fn clipped(start: usize, kernel: usize, padding: usize, size: usize) -> std::ops::Range<usize> {
+fn clipped(start: usize, kernel: usize, padding: usize, size: usize) -> Range<usize> {
     start.saturating_sub(padding)..(start + kernel).saturating_sub(padding).min(size)
 }

@@ -3,7 +3,6 @@
 use crate::data::{Dataset, Search};
 use crate::error::Result;
 use crate::methods::{About, Mode};
-use crate::recipes::key;
 use crate::run::{Job, Kind, Parts, RunRecipe};
 use crate::{adversarial, objective, pate, recipes, train};
 use muffle_nn::model_file::nearest::nearest;
@@ -29,32 +28,39 @@ pub fn find_method(name: &str) -> std::result::Result<(&'static Kind, &'static A
 /// after those of the method.
 ///
 /// A method of another kind takes what every run has from the recipe, and the usual settings of its own kind for the rest. A method that
-/// comes as a setting is as good as one by name; a form that does brings what belongs to it, to the method that the recipe has.
+/// comes as a setting is as good as one by name. The method that the recipe has keeps the recipe's settings; a form of it that the recipe
+/// does not have brings what belongs to that form.
 pub fn find(word: &str, method: Option<&str>, settings: &[String]) -> Result<Parts> {
     let (recipe, asked) = (recipes::find(word, &[])?, recipes::find(word, settings)?);
-    let text = |key: &str| asked.training.get(key).and_then(toml::Value::as_str);
-    let is_set = |name: &str| settings.iter().any(|setting| key(setting) == name);
-    let mode = if text("mode") == Some(Mode::AsPublished.name()) { Mode::AsPublished } else { Mode::Sound };
-    let Some(method) = method.or_else(|| text("method").filter(|_| is_set("method"))) else {
-        let own = text("method").filter(|_| is_set("mode")).and_then(|name| find_method(name).ok());
-        let own = own.map(|(_, about)| about.own_to(mode).map(ToString::to_string));
-        let all: Vec<String> = own.into_iter().flatten().chain(settings.iter().cloned()).collect();
-        return recipes::find(word, &all);
+    let own = text(&recipe, "method");
+    let mode = |parts| {
+        if text(parts, "mode") == Some(Mode::AsPublished.name()) { Mode::AsPublished } else { Mode::Sound }
     };
-    let (kind, about) = find_method(method).map_err(|reason| recipe.refuse(reason))?;
-    let all: Vec<String> = about.form(mode).chain(settings.iter().cloned()).collect();
+    let Some(name) = method.or(text(&asked, "method")) else { return Ok(asked) };
+    let (kind, about) = find_method(name).map_err(|reason| recipe.refuse(reason))?;
+    let form = match (own == Some(name), mode(&asked) == mode(&recipe)) {
+        (true, true) => return Ok(asked),
+        (true, false) => about.own_to(mode(&asked)).map(ToString::to_string).collect(),
+        (false, _) => about.form(mode(&asked)).collect::<Vec<String>>(),
+    };
+    let all = [&form, settings].concat();
     if recipe.run.kind == kind.name {
         return recipes::find(word, &all);
     }
     let Some(usual) = kind.usual else {
         return Err(recipe.refuse(format!(
-            "this is training of kind \"{}\", and method `{method}` is {}: take a recipe of that kind (`muffle recipes`)",
+            "this is training of kind \"{}\", and method `{name}` is {}: take a recipe of that kind (`muffle recipes`)",
             recipe.run.kind, kind.about
         )));
     };
     let run = RunRecipe { kind: kind.name.to_string(), ..recipe.run };
     let training: toml::Table = usual.parse().expect("the usual settings of a kind are TOML");
     Parts::new(&recipe.origin, &run, &training, &all)
+}
+
+/// The words of a key of a recipe.
+fn text<'a>(parts: &'a Parts, key: &str) -> Option<&'a str> {
+    parts.training.get(key).and_then(toml::Value::as_str)
 }
 
 /// Answers every open question of a recipe, or says which answer is missing.

@@ -14,7 +14,7 @@ The three epsilons are those of one step (or of one release, or a committee's an
 paper, *proved* by an accountant, and *measured*, a lower bound of an attack at 95 % confidence ([audit.md](audit.md)). A measured epsilon above
 the claim is a claim refuted. Accuracies are per cent of the test records, means and standard deviations over the seeds, each with its command
 in [results.md](results.md), [relevance.md](relevance.md), [objective.md](objective.md), [generators.md](generators.md) or [pate.md](pate.md); *printed* is the paper's, at its own epsilon. *Step*
-is the time of a step over one of `dp-sgd` on the same network (`muffle bench --workload w1 --seconds 10 --json --methods NAMES > docs/steps.jsonl`). A dash
+is the time of a step over one of `dp-sgd` on the same network (`muffle bench --workload w1 --seconds 25 --json --methods NAMES > docs/steps.jsonl`). A dash
 is something that was not measured, or that a form does not have.
 
 ";

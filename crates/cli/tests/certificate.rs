@@ -189,7 +189,7 @@ fn an_interrupted_run_costs_what_was_planned() {
 #[test]
 fn the_dry_run_of_a_published_form_prints_its_claim_as_a_claim() {
     let project = Project::new();
-    let form = ["--method", "quantile-clip", "--mode", "as-published"];
+    let form = ["--method", "icgc", "--mode", "as-published"];
     let result = run(&project, &[&form[..], &["--output", "run"]].concat());
     let arguments = [&["train", "small.toml", "--dry-run", "--set", "steps=20"], &form[..]].concat();
     let plan = last_json(&project.muffle(&[&arguments[..], &["--json"]].concat()));
@@ -204,20 +204,20 @@ fn the_dry_run_of_a_published_form_prints_its_claim_as_a_claim() {
 #[test]
 fn a_paper_that_states_no_epsilon_claims_none() {
     let project = Project::new();
-    let form = ["--method", "noisy-gradient", "--mode", "as-published"];
-    let result = run(&project, &[&form[..], &["--output", "run"]].concat());
-    assert!(result["epsilon"].is_null() && result["claimed_epsilon"].is_null(), "{result}");
-    let certificate = read_json(&project.path("run/privacy.json"));
-    assert!(certificate["claimed"].is_null() && certificate["proved"]["epsilon"].is_null(), "{certificate}");
-    assert!(
-        certificate["proved"]["assumption"].as_str().unwrap().contains("no accountant proves"),
-        "{certificate}"
-    );
-    assert!(certificate["events"].to_string().contains("no price in Lin et al."), "{certificate}");
-    let screen =
-        project.muffle(&[&["train", "small.toml", "--dry-run", "--set", "steps=20"], &form[..]].concat());
-    let screen = String::from_utf8_lossy(&screen.stdout).into_owned();
-    assert!(screen.contains("epsilon           infinite (not private)"), "{screen}");
+    for method in ["noisy-gradient", "quantile-clip"] {
+        let form = ["--method", method, "--mode", "as-published"];
+        let result = run(&project, &[&form[..], &["--output", method]].concat());
+        assert!(result["epsilon"].is_null() && result["claimed_epsilon"].is_null(), "{result}");
+        let certificate = read_json(&project.path(format!("{method}/privacy.json")));
+        let proved = &certificate["proved"];
+        assert!(certificate["claimed"].is_null() && proved["epsilon"].is_null(), "{certificate}");
+        assert!(proved["assumption"].as_str().unwrap().contains("no accountant proves"), "{certificate}");
+        assert!(certificate["events"].to_string().contains("no price in "), "{certificate}");
+        let screen =
+            project.muffle(&[&["train", "small.toml", "--dry-run", "--set", "steps=20"], &form[..]].concat());
+        let screen = String::from_utf8_lossy(&screen.stdout).into_owned();
+        assert!(screen.contains("epsilon           infinite (not private)"), "{screen}");
+    }
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn forms_as_published_stand_beside_sound_ones_with_their_claim() {
     let arguments = [
         "compare",
         "--methods",
-        "dp-sgd,quantile-clip",
+        "dp-sgd,icgc",
         "--mode",
         "sound,as-published",
         "--recipe",
@@ -300,7 +300,7 @@ fn forms_as_published_stand_beside_sound_ones_with_their_claim() {
         .iter()
         .map(|group| (group["levels"]["method"].as_str().unwrap(), group["levels"]["form"].as_str().unwrap()))
         .collect();
-    assert_eq!(forms, [("dp-sgd", "sound"), ("quantile-clip", "sound"), ("quantile-clip", "as-published")]);
+    assert_eq!(forms, [("dp-sgd", "sound"), ("icgc", "sound"), ("icgc", "as-published")]);
     assert!(
         groups[2]["epsilon"].is_null() && groups[2]["claimed_epsilon"].as_f64().unwrap() > 0.0,
         "{groups}"

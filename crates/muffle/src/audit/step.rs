@@ -92,7 +92,7 @@ pub struct Case {
     pub proved: Option<f64>,
     /// Whether it is Gaussian by design: what is proved is, and a published form may be.
     pub gaussian: bool,
-    /// What a sound form has learned before the step.
+    /// What the method has learned before the step.
     learned: Option<State>,
 }
 
@@ -153,10 +153,7 @@ impl Case {
         };
         let gaussian = proved.is_some() || plan.build_method()?.is_gaussian();
         let claimed = plan.claimed();
-        let learned = match settings.mode {
-            Mode::Sound => learned(&plan, planted)?,
-            Mode::AsPublished => None,
-        };
+        let learned = learned(&plan, planted)?;
         Ok(Case { adjacency: plan.adjacency, claimed, proved, gaussian, plan, learned })
     }
 

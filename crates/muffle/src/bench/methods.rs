@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::methods::{self, Entry, Mode};
 use crate::noise::Key;
+use crate::recipes::key;
 use crate::run::{Purse, RunRecipe, Trainer};
 use crate::train::{DataShape, GradientRecipe, GradientTrainer, ModelChoice, Plan, Recipe};
 use muffle_nn::initialise::SplitMix;
@@ -139,6 +140,8 @@ fn plan(
             ..GradientRecipe::new(ModelChoice::Named(model.to_string()), batch as u64, 1.0, 0.05)
         },
     };
-    let settings: Vec<String> = entry.form(mode).collect();
+    // A step is measured on the workload's network and batch, also of a method that usually has others.
+    let own = |setting: &String| !["model", "batch_size"].contains(&key(setting));
+    let settings: Vec<String> = entry.form(mode).filter(own).collect();
     Plan::new(recipe.with(&settings)?, &DataShape::of(dataset))
 }

@@ -23,7 +23,9 @@ pub static ENTRY: Entry = Entry {
             start, (G·C)², clip at norm C; from then on coordinate i of each record to ±s_i with s_i = β√E_i, all scaled down \
             together if they are longer than C, and noise σ√m·s_i on coordinate i of m",
         guarantee: "s comes from released gradients only, and Σ s²/τ² = 1/σ²: each step is one Gaussian mechanism of multiplier σ",
-        breaks: "the printed figures are for reshuffled batches, so they hold under zero_out, not under replace_one or add_remove",
+        breaks: "the printed figures are for reshuffled batches, so they hold under zero_out, not under replace_one or add_remove; and \
+             limits that follow squares with the noise in them grow from step to step without end where βσ√m exceeds the batch size, \
+             so that here its variance is subtracted and the limits stay within C",
         parameters: &[
             Parameter { name: "decay", default: 0.9, meaning: "γ, how long squares are remembered" },
             Parameter { name: "scale", default: 1.1, meaning: "β, limits over the root of squares" },

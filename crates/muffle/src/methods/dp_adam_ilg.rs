@@ -28,9 +28,9 @@ pub static ENTRY: Entry = Entry {
             Parameter { name: "alpha", default: 1.2, meaning: "α, as published; 1.2" },
             Parameter {
                 name: "epsilon_limit",
-                default: 0.0,
-                meaning: "ε_Lim of equation 7, in (0, 1), by which noise has a floor; 0 for none (as published). The paper has no number; \
-                          0.9999, next to the largest that it allows, comes with the published form",
+                default: 0.9999,
+                meaning: "ε_Lim of equation 7, in (0, 1), by which noise has a floor; 0 for none (as published). The paper has no number: \
+                          0.9999 is next to the largest that it allows",
             },
             Parameter {
                 name: "divided",
@@ -58,7 +58,7 @@ pub static ENTRY: Entry = Entry {
             "optimizer={kind=\"adam\"}",
             "learning_rate=0.001",
         ],
-        settings_as_published: &["parameters.epsilon_limit=0.9999"],
+        settings_as_published: &[],
     },
     without_privacy: false,
     additive: true,

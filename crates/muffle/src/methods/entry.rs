@@ -88,10 +88,7 @@ impl About {
         let why = match self.verdict {
             Verdict::Sound => "what was published is sound as it stands".to_string(),
             Verdict::Conditional => {
-                format!(
-                    "its steps are those of the sound form, only what is claimed of them differs: {}",
-                    self.breaks
-                )
+                format!("only its sound form is built. What is printed holds on a condition: {}", self.breaks)
             }
             Verdict::Unsound => "only its sound form is built".to_string(),
         };

@@ -45,7 +45,7 @@ pub static ENTRY: Entry = Entry {
     without_privacy: false,
     additive: true,
     needs_classes: false,
-    claim: Claim::Step,
+    claim: Claim::Nothing,
     build,
 };
 

@@ -44,11 +44,7 @@ fn methods_refuse_what_they_have_no_bound_for() {
             "four times that",
         ),
         ("adadp", &["parameters.floor=1"], "outside (0, 1)"),
-        (
-            "adadp",
-            &["mode=as-published"],
-            "only what is claimed of them differs: the printed figures are for reshuffled",
-        ),
+        ("adadp", &["mode=as-published"], "holds on a condition: the printed figures are for reshuffled"),
         ("dp-psac", &["mode=as-published"], "sound as it stands"),
         ("ng-local", &["mode=as-published"], "only its sound form is built"),
         (

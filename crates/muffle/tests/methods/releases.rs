@@ -94,12 +94,18 @@ fn icgc_as_published_cuts_at_medians_and_makes_noise_of_them() {
 }
 
 /// Without its noise, the release is the raw sum with each tensor's values within ±1.2·‖g‖/√n, and the noise has deviation
-/// 0.7 · 1.2 · ‖g‖, or that over the batch size in the second reading: it vanishes with the gradient. The floor of equation 7 is above
-/// 0.7 in whatever the paper allows, so that these steps are without it.
+/// 0.7 · 1.2 · ‖g‖, or that over the batch size in the second reading: it vanishes with the gradient. By equation 7 the 0.7 is at least
+/// √(2 ln 125,000)/ε_Lim.
 #[test]
 fn dp_adam_ilg_as_published_scales_the_noise_by_the_batch() {
-    for (reading, share) in [("parameters.divided=0", 1.0), ("parameters.divided=1", 1.0 / BATCH as f64)] {
-        let settings = [reading, "parameters.epsilon_limit=0"];
+    let floor = 4.844_805_262;
+    for (reading, limit, noise) in [
+        ("parameters.divided=0", 0.0, NOISE),
+        ("parameters.divided=1", 0.0, NOISE / BATCH as f64),
+        ("parameters.divided=0", 0.5, 2.0 * floor),
+        ("parameters.divided=1", 0.9, floor / 0.9 / BATCH as f64),
+    ] {
+        let settings = [reading, &format!("parameters.epsilon_limit={limit}")];
         let mut trial = Trial::with("dp-adam-ilg", Mode::AsPublished, common::LAYERS, &settings);
         let records = trial.setting.records(8, 1.0);
         let (released, _) = trial.release(&records, 2);
@@ -113,9 +119,9 @@ fn dp_adam_ilg_as_published_scales_the_noise_by_the_batch() {
             for place in range {
                 let clamped = f64::from(raw[place]).clamp(-limit, limit);
                 moved += usize::from(clamped != f64::from(raw[place]));
-                let noise = share * NOISE * bound * f64::from(normals[place]);
+                let noise = noise * bound * f64::from(normals[place]);
                 let error = (f64::from(released[place]) - clamped - noise).abs();
-                assert!(error <= 1e-4 * (limit + share * bound), "{reading}, {}: {error}", tensor.name);
+                assert!(error <= 1e-4 * (limit + noise.abs()), "{settings:?}, {}: {error}", tensor.name);
             }
         }
         assert!(moved > 0, "no value is beyond its limit");
@@ -171,6 +177,21 @@ fn adadp_turns_a_release_into_limits_for_the_next() {
         let expected = deviation * f64::from(normal);
         let error = 1e-3 * expected.abs() + 1e-5 * deviation;
         assert!((f64::from(*value) - expected).abs() < error, "{value} for {expected}");
+    }
+}
+
+/// Before the squares of a history come to (G·C)² = 2.5e-5 together, a step is that of DP-SGD.
+#[test]
+fn adadp_clips_by_norm_until_its_history_is_long_enough() {
+    let mut trial = Trial::new("adadp", Mode::Sound);
+    let records = trial.setting.records(8, 1.0);
+    let (plain, _) = Trial::new("dp-sgd", Mode::Sound).release(&records, 2);
+    for (squares, started) in [(2.4e-5, false), (2.6e-5, true)] {
+        let mut method = trial.method();
+        let history = vec![squares / plain.len() as f32; plain.len()];
+        method.restore(&State::from([("squares".to_string(), history)])).unwrap();
+        let (released, _) = trial.advance(&mut *method, &mut Noise::of(2), &records);
+        assert_eq!(distance(&released, &plain) > 1e-4 * length(&plain), started, "{squares}");
     }
 }
 

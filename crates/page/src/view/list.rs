@@ -174,7 +174,7 @@ fn row(run: &Summary, linked: bool) -> Element {
     let spent = match run.spent.filter(|_| proved) {
         Some((spent, true)) => figure_cell(epsilon(spent)).add(el("small").text("if the seed is secret")),
         Some((spent, false)) => figure_cell(epsilon(spent)),
-        None if run.only_claimed => figure_cell("claimed only"),
+        None if run.only_claimed => figure_cell("not proved"),
         None if !run.private => figure_cell("not private"),
         None => figure_cell("-"),
     };

@@ -4,6 +4,7 @@ use super::super::notice::section;
 use crate::html::{Element, el};
 use crate::numbers::{at_least, count, epsilon, number, percent};
 use crate::plot::{Anchor, Drawing, Ink, Shape, inline};
+use muffle::methods::Mode;
 use muffle::run::Certificate;
 
 /// Widths of the names, of the scale, and of the figures beside it.
@@ -133,6 +134,7 @@ fn meanings(certificate: &Certificate) -> Element {
         None => "Nothing was measured: `muffle audit run` trains a recipe with planted records and attacks the result.".into(),
     };
     let claimed = match certificate.claimed {
+        None if certificate.mode == Mode::AsPublished => "Nothing: its paper states no epsilon.".into(),
         Some(value) => format!(
             "{}, by the argument of the paper of {}, which does not hold.",
             epsilon(value),

@@ -85,7 +85,7 @@ fn notices(run: &Run, analysis: &Analysis) -> Vec<Element> {
     if run.summary().only_claimed {
         notices.push(notice(
             "bad",
-            "Claimed, not proved.",
+            "As published, not proved.",
             "This is the method as its paper prints it. No proof of its privacy holds.",
         ));
     }

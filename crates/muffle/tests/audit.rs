@@ -135,8 +135,12 @@ fn methods_that_take_the_same_step_are_named() {
         assert_eq!(same(method, Mode::Sound), None, "{method}");
     }
     assert_eq!(same("dpgan", Mode::AsPublished), None);
-    let made = audit(&settings("dp-sgd", Mode::Sound, 50, 100, &[])).unwrap().0.of_same("dpnas");
-    assert_eq!((&made.report.method[..], made.same_as.as_deref()), ("dpnas", Some("dp-sgd")));
+    let of = |method: &str| audit(&settings(method, Mode::Sound, 50, 100, &[])).unwrap().0;
+    for method in ["tempered-sigmoid", "dpnas"] {
+        let made = of(method);
+        assert_eq!((&made.report.method[..], made.same_as.as_deref()), (method, Some("dp-sgd")));
+        assert_eq!(made, of("dp-sgd").of_same(method));
+    }
 }
 
 /// The pilot may choose a threshold far out, where a bound needs many plays to come close.

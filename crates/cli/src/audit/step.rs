@@ -141,6 +141,9 @@ fn print(found: &StepReport, schedule: Option<&Schedule>) {
     if let Some(statement) = report.stronger_statement() {
         println!("            {statement}");
     }
+    if let Some(other) = &found.same_as {
+        println!("played      a step of {other}, which is the same");
+    }
     println!("network     {} parameters, planted", found.parameters);
     println!("pair        {}", found.pair);
     println!("statistic   {}", found.statistic);

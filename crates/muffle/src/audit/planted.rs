@@ -1,6 +1,7 @@
 //! A network in which a record chooses its own gradient.
 
-use muffle_nn::config::LayerConfig;
+use muffle_nn::config::{Entry, LayerConfig};
+use muffle_nn::layers::activation::Activation;
 use muffle_nn::{Batch, ModelDescription, Network, Shape};
 
 /// Two dense layers without biases, at parameters where records choose their gradients or their relevance.
@@ -14,6 +15,8 @@ pub struct Planted {
     width: usize,
     /// Whether the first layer has biases, at weights of next to nothing.
     biases: bool,
+    /// Whether there is a bounded activation between the layers.
+    bounded: bool,
 }
 
 /// Weights that no input or bias gets past.
@@ -26,7 +29,7 @@ impl Planted {
     /// If the width is less than two.
     pub fn new(width: usize) -> Planted {
         assert!(width > 1, "a record needs two values");
-        Planted { width, biases: false }
+        Planted { width, biases: false, bounded: false }
     }
 
     /// The same with biases in the first layer, no weights before them and next to none behind: the gradient of the biases shows how many
@@ -35,10 +38,18 @@ impl Planted {
         Planted { biases: true, ..Planted::new(width) }
     }
 
+    /// The same with a bounded activation between its layers, through which records no longer choose their gradients: to ask a method
+    /// about its step that is about such networks.
+    pub fn with_bounded_activation(width: usize) -> Planted {
+        Planted { bounded: true, ..Planted::new(width) }
+    }
+
     /// The network.
     pub fn model(&self) -> ModelDescription {
-        let layer = |bias: bool| LayerConfig::Dense { features: 2, bias }.into();
-        ModelDescription { input: Shape::Vector(self.width), layers: vec![layer(self.biases), layer(false)] }
+        let layer = |bias: bool| Entry::from(LayerConfig::Dense { features: 2, bias });
+        let between = self.bounded.then(|| Entry::from(Activation::Tanh));
+        let layers = [Some(layer(self.biases)), between, Some(layer(false))];
+        ModelDescription { input: Shape::Vector(self.width), layers: layers.into_iter().flatten().collect() }
     }
 
     /// The copies, and the weights of the outputs.

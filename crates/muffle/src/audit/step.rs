@@ -234,7 +234,11 @@ pub fn same_as(settings: &Settings) -> Result<Option<&'static str>> {
     if settings.mode != Mode::Sound || entry.name == reference || course::applies(settings)? {
         return Ok(None);
     }
-    let plan = Case::new(settings)?.plan;
+    // The planted network has no activations, which a method may be about.
+    let bounded = Planted::with_bounded_activation(settings.width);
+    let case = Case::new(settings)
+        .or_else(|refusal| Case::on(&bounded, settings, &Schedule::ONE_STEP).map_err(|_| refusal));
+    let plan = case?.plan;
     let flat = matches!(plan.recipe.training.clip, ClipRule::Flat { .. });
     Ok((flat && plan.build_method()?.is_dp_sgd()).then_some(reference))
 }
@@ -248,6 +252,10 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     }
     if pate::METHODS.iter().any(|about| about.name == settings.method) {
         return committee::audit(settings);
+    }
+    if let Some(reference) = same_as(settings)? {
+        let (found, attack) = audit(&Settings { method: reference.to_string(), ..settings.clone() })?;
+        return Ok((found.of_same(&settings.method), attack));
     }
     if course::applies(settings)? {
         return course::audit(settings);

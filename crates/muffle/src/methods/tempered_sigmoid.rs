@@ -13,7 +13,8 @@ pub static ENTRY: Entry = Entry {
         verdict: Verdict::Sound,
         modes: &[Mode::Sound],
         composes: "dp-sgd and a network with activations s/(1 + e^(−Tx)) − o; (2, 2, 1) is the hyperbolic tangent",
-        steps: "as dp-sgd; the idea is in the network (tempered-mnist, tempered-cifar), and one with other activations is refused",
+        steps: "as dp-sgd; the idea is in the network (tempered-mnist, tempered-cifar), and one with other activations, or with none, is \
+            refused",
         guarantee: "that of dp-sgd: only the architecture differs, and it is fixed in advance",
         breaks: "",
         parameters: &[],
@@ -27,21 +28,23 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-/// A network with activations of another kind is not what the paper is about.
+/// A network with activations of another kind, or with none, is not what the paper is about.
 fn build(blueprint: &Blueprint) -> BuildResult {
-    let other = blueprint.network.nodes().iter().find_map(|node| match &node.operation {
-        Operation::Activation(
-            Activation::Tanh | Activation::Sigmoid | Activation::TemperedSigmoid { .. },
-        ) => None,
-        Operation::Activation(activation) => Some(activation.kind()),
+    let activations = blueprint.network.nodes().iter().filter_map(|node| match &node.operation {
+        Operation::Activation(activation) => Some(activation),
         _ => None,
     });
-    match other {
-        Some(kind) => Err(format!(
-            "method tempered-sigmoid is a network with activations s/(1 + e^(−Tx)) − o, and this one has {kind}: take the model \
-             tempered-mnist or tempered-cifar, or the layers `tempered-sigmoid`, `tanh` or `sigmoid` in place of it; method \
-             dp-sgd trains any network"
-        )),
-        None => dp_sgd::build(blueprint),
-    }
+    let tempered = |activation: &&Activation| {
+        matches!(activation, Activation::Tanh | Activation::Sigmoid | Activation::TemperedSigmoid { .. })
+    };
+    let (tempered, others): (Vec<&Activation>, Vec<&Activation>) = activations.partition(tempered);
+    let found = match (others.first(), tempered.is_empty()) {
+        (None, false) => return dp_sgd::build(blueprint),
+        (Some(other), _) => other.kind(),
+        (None, true) => "none",
+    };
+    Err(format!(
+        "method tempered-sigmoid is a network with activations s/(1 + e^(−Tx)) − o, and this one has {found}: take the model \
+         tempered-mnist or tempered-cifar, or the layers `tempered-sigmoid`, `tanh` or `sigmoid`; method dp-sgd trains any network"
+    ))
 }

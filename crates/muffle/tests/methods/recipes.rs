@@ -59,6 +59,7 @@ fn methods_refuse_what_they_have_no_bound_for() {
             ],
             "this one has selu",
         ),
+        ("tempered-sigmoid", &[], "this one has none"),
         ("relevance-noise", &["parameters.relevance_epsilon=0"], "outside [1e-6, 1e6]"),
         ("relevance-noise", &["parameters.stabiliser=-1"], "stabiliser of -1"),
         ("relevance-noise", &["parameters.pretraining=1"], "outside [0, 1): it is a share of the steps"),

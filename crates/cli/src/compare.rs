@@ -1,7 +1,9 @@
 //! `muffle compare`: methods beside each other, at several budgets and with several seeds.
 
 use crate::CommandResult;
+use crate::compare_tuning::{Tuning, TuningArguments};
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
+use crate::interrupt::stop_on_interrupt;
 use crate::train::Outcome;
 use clap::Args;
 use muffle::experiment::{Difference, Experiment, Results, Variant, check_settings};
@@ -24,6 +26,7 @@ use std::path::Path;
   muffle compare --methods dp-sgd,adlm --against dp-sgd --epsilon 2 --seeds 5 --output paired
   muffle compare --methods dp-sgd,auto-s --epsilon 3 --without-privacy --set-without-privacy learning_rate=0.1 --output plain
   muffle compare --methods dp-sgd,auto-s --epsilon 3 --set-for auto-s:learning_rate=0.5 --output rates
+  muffle compare --methods dp-sgd,auto-s --epsilon 1,3 --tune learning_rate=0.5,1,2 --output tuned
   muffle compare --recipes mnist,pate-mnist --epsilon 0.5,1.5,5 --seeds 3 --output crossover
   muffle compare --methods dp-sgd,dp-psac --recipe adult-mlp --data people.toml --set records=30000 \\
       --epsilon 0.5,1,2 --output people")]
@@ -68,6 +71,8 @@ pub struct Arguments {
     #[arg(long = "set-without-privacy", value_name = "KEY=VALUE", requires = "without_privacy")]
     plain_settings: Vec<String>,
     #[command(flatten)]
+    tuning: TuningArguments,
+    #[command(flatten)]
     options: Options,
 }
 
@@ -78,23 +83,31 @@ const NO_EPSILON: &str = "none";
 pub fn run(arguments: &Arguments) -> CommandResult {
     check_settings(&[&arguments.settings[..], &arguments.plain_settings].concat())?;
     arguments.check_columns()?;
+    let axis = arguments.tuning.axis()?;
+    if let Some(axis) = &axis {
+        arguments.check_tuned(&axis.key)?;
+    }
     let (factors, mut variants) = match arguments.recipes.is_empty() {
         true => (vec!["method", "form", "epsilon"], arguments.variants()?),
         false => (vec!["recipe", "epsilon"], arguments.recipes_at_budgets()?),
     };
+    arguments.check_own_settings(&variants)?;
+    arguments.check_baseline(&variants)?;
+    let (options, stop) = (&arguments.options, stop_on_interrupt()?);
+    let tune = |axis| arguments.tuning.tune(axis, &factors, &mut variants, options, &stop);
+    let tuning = axis.map(tune).transpose()?;
     if arguments.without_privacy {
         variants.extend(arguments.variants_without_privacy()?);
     }
-    arguments.check_own_settings(&variants)?;
     let across = Some(factors.len() - 1);
     let factors = factors.into_iter().map(String::from).collect();
-    let (output, search) = (&arguments.options.output, arguments.options.search());
-    let experiment = Experiment::new(output, factors, variants, &search)?;
+    let experiment = Experiment::new(&options.output, factors, variants, &options.search())?;
     let experiment = experiment.with_seeds(arguments.seeds);
     let title = format!("Comparison on {}", experiment.data().join(", "));
     let layout = Layout { title, across, panels: 0 };
-    arguments.check_baseline(&experiment)?;
-    run_experiment(&experiment, &arguments.options, &layout, |results| Ok(arguments.remarks(results)))
+    run_experiment(&experiment, options, &layout, &stop, |results| {
+        Ok(arguments.remarks(results, tuning.as_ref()))
+    })
 }
 
 impl Arguments {
@@ -140,6 +153,16 @@ impl Arguments {
             }
         }
         Ok(())
+    }
+
+    /// Refuses settings of what is to be chosen.
+    fn check_tuned(&self, tuned: &str) -> Outcome<()> {
+        let own =
+            self.own_settings.iter().filter_map(|text| text.split_once(':')).map(|(_, setting)| setting);
+        match self.settings.iter().map(String::as_str).chain(own).find(|setting| key(setting) == tuned) {
+            Some(setting) => Err(format!("{setting}: --tune chooses {tuned}; leave one of them out").into()),
+            None => Ok(()),
+        }
     }
 
     /// Refuses settings of what is not compared.
@@ -252,12 +275,9 @@ impl Arguments {
         Ok(has("noise_multiplier") && !has("epochs") && !has("steps"))
     }
 
-    fn check_baseline(&self, experiment: &Experiment) -> Outcome<()> {
+    fn check_baseline(&self, variants: &[Variant]) -> Outcome<()> {
         let Some(name) = &self.against else { return Ok(()) };
-        // A run without privacy is no pair of one with an epsilon.
-        let private = |levels: &&Vec<String>| levels.last().is_some_and(|epsilon| epsilon != NO_EPSILON);
-        let levels = experiment.groups.iter().map(|group| &group.levels).filter(private);
-        let names: Vec<&str> = levels.map(|levels| levels[0].as_str()).collect();
+        let names: Vec<&str> = variants.iter().map(|variant| variant.levels[0].as_str()).collect();
         match (names.contains(&name.as_str()), names.iter().all(|other| other == name), self.seeds) {
             (false, _, _) => {
                 Err(format!("--against {name}: it is not among what is compared, {}", once(&names)).into())
@@ -269,7 +289,7 @@ impl Arguments {
     }
 
     /// What is to be known about the table, and the tests against a baseline.
-    fn remarks(&self, results: &Results) -> Remarks {
+    fn remarks(&self, results: &Results, tuning: Option<&Tuning>) -> Remarks {
         let paragraphs = [
             "Deviations and Student intervals are over seeds: they say how much the random numbers of a run matter, not the \
              choice of the test split.",
@@ -283,6 +303,10 @@ impl Arguments {
                 "Runs whose epsilon is \"{NO_EPSILON}\" are plain descent: nothing in them protects anybody."
             );
             remarks.paragraphs.insert(1, plain);
+        }
+        if let Some(tuning) = tuning {
+            remarks.paragraphs.insert(0, tuning.paragraph());
+            remarks.fields.insert("tuning".into(), tuning.json());
         }
         if let Some(name) = &self.against {
             let introduction = format!(

@@ -2,7 +2,7 @@
 
 use crate::experiment_display::Display;
 use crate::experiment_plots;
-use crate::interrupt::{Interrupted, stop_on_interrupt};
+use crate::interrupt::Interrupted;
 use crate::train::{Outcome, cores};
 use clap::Args;
 use muffle::atomic_file;
@@ -13,7 +13,7 @@ use muffle_page::plot::{self, Panel};
 use muffle_page::results::{Plots, leave};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where and how cells run.
 #[derive(Args)]
@@ -86,10 +86,50 @@ impl Layout {
 }
 
 impl Options {
+    /// Whether results are for machines.
+    pub fn json(&self) -> bool {
+        self.json
+    }
+
     /// Where data is searched.
     pub fn search(&self) -> Search {
         Search::new(self.data_dir.as_deref())
     }
+}
+
+/// The runs of an experiment, as far as they came.
+pub struct Ran {
+    /// In the order of the cells; `None` if one has no result.
+    pub outcomes: Vec<Option<experiment::Outcome>>,
+    /// How many of them were run just now.
+    pub fresh: usize,
+    /// Why some have none.
+    pub failures: Vec<String>,
+    /// What a command says that was interrupted.
+    pub interrupted: Option<String>,
+}
+
+/// Runs what is not finished, and shows how it goes on.
+pub fn run_cells(
+    experiment: &Experiment,
+    options: &Options,
+    measure: &Measure,
+    stop: &AtomicBool,
+) -> Outcome<Ran> {
+    let workers = options.threads.map_or_else(cores, |threads| threads as usize);
+    let mut display = Display::new(experiment, measure, options.json, options.quiet);
+    let outcomes = experiment::run(experiment, workers, stop, &mut |report| display.show(&report));
+    let (fresh, failures) = display.finish();
+    let outcomes = outcomes?;
+    let interrupted = outcomes.contains(&None) && stop.load(Ordering::Relaxed);
+    let advice = advice(&outcomes);
+    Ok(Ran { outcomes, fresh, failures, interrupted: interrupted.then_some(advice) })
+}
+
+/// How an experiment that is not finished goes on.
+fn advice(outcomes: &[Option<experiment::Outcome>]) -> String {
+    let (finished, all) = (outcomes.iter().flatten().count(), outcomes.len());
+    format!("{finished} of {all} runs are finished; the same command goes on with the rest")
 }
 
 /// Runs what is not finished, writes results and plots, and prints them.
@@ -97,25 +137,19 @@ pub fn run(
     experiment: &Experiment,
     options: &Options,
     layout: &Layout,
+    stop: &AtomicBool,
     remarks: impl FnOnce(&Results) -> Outcome<Remarks>,
 ) -> Outcome<()> {
     let measure = experiment.measure(options.rank_by.as_deref())?;
-    let stop = stop_on_interrupt()?;
-    let workers = options.threads.map_or_else(cores, |threads| threads as usize);
-    let mut display = Display::new(experiment, &measure, options.json, options.quiet);
-    let outcomes = experiment::run(experiment, workers, &stop, &mut |report| display.show(&report));
-    let (fresh, failures) = display.finish();
-    let outcomes = outcomes?;
+    let Ran { outcomes, fresh, failures, interrupted } = run_cells(experiment, options, &measure, stop)?;
     let results = Results::new(experiment, &outcomes, &measure);
     let (finished, all) = (results.finished(), experiment.cells.len());
     let mut remarks = match finished == all {
         true => remarks(&results)?,
         false => Remarks::default(),
     };
-    let advice = format!("{finished} of {all} runs are finished; the same command goes on with the rest");
-    let interrupted = finished < all && stop.load(Ordering::Relaxed);
     if finished < all {
-        remarks.paragraphs.insert(0, format!("{advice}."));
+        remarks.paragraphs.insert(0, format!("{}.", advice(&outcomes)));
         remarks.paragraphs.extend(failures.iter().map(|failure| format!("Failed: {failure}")));
     }
     remarks.paragraphs.extend(never_predicted(experiment, &results));
@@ -142,7 +176,7 @@ pub fn run(
     let caution = format!("{NOT_COVERED} {}", remarks.caution).trim().to_string();
     let text = format!("# {}\n\n{}\n{paragraphs}\n", layout.title, results.markdown());
     leave(&options.output, &text, Plots { caution, panels, ..Plots::default() })?;
-    if interrupted {
+    if let Some(advice) = &interrupted {
         remarks.fields.extend([("interrupted".into(), true.into()), ("next".into(), advice.clone().into())]);
     }
     if options.json {
@@ -150,10 +184,10 @@ pub fn run(
     } else {
         println!("{}\n{paragraphs}\n\nresults in {}", results.markdown(), options.output.display());
     }
-    match failures.len() {
-        _ if interrupted => Err(Interrupted::with_result(advice)),
-        0 => Ok(()),
-        count => Err(format!(
+    match (interrupted, failures.len()) {
+        (Some(advice), _) => Err(Interrupted::with_result(advice)),
+        (None, 0) => Ok(()),
+        (None, count) => Err(format!(
             "{count} of {all} runs failed, the first of them {}; all others are kept, and the same command tries these again",
             failures[0]
         )

@@ -11,6 +11,7 @@ mod bar;
 mod bench;
 mod calibrate;
 mod compare;
+mod compare_tuning;
 mod data;
 mod destination;
 mod evaluate;

@@ -2,6 +2,7 @@
 
 use crate::CommandResult;
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
+use crate::interrupt::stop_on_interrupt;
 use crate::study_gradient_norms::GradientNorms;
 use crate::study_places::{self, Length, Rate, length};
 use crate::study_tables::{Row, Tables};
@@ -153,7 +154,7 @@ impl NoisyGradient {
         let experiment = experiment.with_seeds(self.seeds);
         let title = "Noise before and after the clip (Lin et al. 2020)".to_string();
         let layout = Layout { title, across: None, panels: PLACE };
-        run_experiment(&experiment, &self.options, &layout, |results| {
+        run_experiment(&experiment, &self.options, &layout, &*stop_on_interrupt()?, |results| {
             remarks(&experiment, results, &missing, self.departures())
         })
     }

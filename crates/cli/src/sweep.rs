@@ -2,6 +2,7 @@
 
 use crate::CommandResult;
 use crate::experiment::{Layout, Options, Remarks, run as run_experiment};
+use crate::interrupt::stop_on_interrupt;
 use crate::train::Outcome;
 use crate::words::in_words;
 use clap::Args;
@@ -60,7 +61,8 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> CommandResult {
     check_settings(&arguments.settings)?;
-    let axes = arguments.grid.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<Axis>, String>>()?;
+    let axes = arguments.grid.iter().map(|text| Axis::parse("--grid", text));
+    let axes = axes.collect::<Result<Vec<Axis>, String>>()?;
     let factors: Vec<String> = axes.iter().map(|axis| axis.key.clone()).collect();
     if let Some((_, key)) = factors.iter().enumerate().find(|(place, key)| factors[..*place].contains(key)) {
         return Err(format!("--grid {key}: the key is there twice; give all its values at once").into());
@@ -94,7 +96,7 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     let numeric = |axis: &Axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok());
     let title = format!("Sweep of {}", arguments.recipe);
     let layout = Layout { title, across: axes.iter().position(numeric), panels: 0 };
-    run_experiment(&experiment, &arguments.options, &layout, |results| {
+    run_experiment(&experiment, &arguments.options, &layout, &*stop_on_interrupt()?, |results| {
         arguments.remarks(&experiment, results)
     })
 }

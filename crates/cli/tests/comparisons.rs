@@ -22,6 +22,56 @@ const COMPARISON: [&str; 12] = [
     "comparison",
 ];
 
+/// Everything that is compared has the best of three rates, found on records set aside, of which one leads to nothing; what cannot be tuned is
+/// refused before anything runs.
+#[test]
+fn a_comparison_tunes_everything_alike() {
+    let project = Project::new();
+    let model = "model={layers=[{type=\"flatten\"},{type=\"dense\",features=10},{type=\"relu\"},{type=\"dense\",features=10}]}";
+    let (subset, steps) = (["--set", "subset=300", "--set", "test_subset=100"], ["--set", "steps=20"]);
+    let arguments = [
+        &["compare", "--methods", "dp-sgd,auto-s", "--epsilon", "8", "--seeds", "1", "--set", model][..],
+        &["--set", "batch_size=50", "--json", "--output", "tuned"],
+        &subset,
+        &steps,
+    ]
+    .concat();
+    let tune = ["--tune", "learning_rate=1e29,1e-9,2", "--tune-records", "200"];
+    let refused = |more: &[&str], part: &str| {
+        let output = project.muffle(&[&arguments[..], more].concat());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && message.contains(part), "{part}: {message}");
+    };
+    for (more, part) in [
+        (&["--set", "learning_rate=1"][..], "--tune chooses learning_rate"),
+        (&["--set-for", "auto-s:learning_rate=1"], "--tune chooses learning_rate"),
+        (&["--against", "icgc"], "--against icgc"),
+    ] {
+        refused(&[&tune, more].concat(), part);
+    }
+    refused(&["--tune", "learning_rate=2"], "nothing to choose from");
+    refused(&["--tune", "epsilon"], "--tune epsilon: a grid");
+    assert!(!project.path("tuned").exists(), "a refusal comes before any run");
+
+    let first = result(&project, &[&arguments[..], &tune].concat());
+    let tuning = &first["tuning"];
+    assert_eq!((&tuning["key"], &tuning["records"]), (&"learning_rate".into(), &200.into()));
+    for (choice, method) in tuning["choices"].as_array().unwrap().iter().zip(["dp-sgd", "auto-s"]) {
+        let tried = |rate: &str| choice["tried"][rate].as_f64().unwrap();
+        assert_eq!((&choice["levels"]["method"], &choice["chosen"]), (&method.into(), &"2".into()));
+        assert!(tried("2") > tried("1e-9") + 0.2 && choice["tried"]["1e29"].is_null(), "{choice}");
+        let recipe = read(&project, &format!("tuned/cells/{method}-8-1/recipe.toml"));
+        assert!(recipe.contains("learning_rate = 2.0") && !recipe.contains("test_from_training"), "{recipe}");
+        let tried = read(&project, &format!("tuned/tuning/cells/{method}-8+learning_rate=2-1/recipe.toml"));
+        assert!(tried.contains("test_from_training = 200"), "{tried}");
+    }
+    assert_eq!((&first["cells"], &first["run_now"]), (&2.into(), &2.into()));
+    let page = read(&project, "tuned/results.md");
+    assert!(page.contains("best of 3 values of learning_rate") && page.contains("| 8 | failed | "), "{page}");
+    let again = result(&project, &[&arguments[..], &tune].concat());
+    assert_eq!((&again["run_now"], &again["tuning"]), (&0.into(), tuning));
+}
+
 #[test]
 fn a_comparison_leaves_tables_and_plots_and_runs_nothing_twice() {
     let project = Project::new();

@@ -13,9 +13,9 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Reads `key=value,value,…`; commas inside brackets, braces and quotes belong to the value.
-    pub fn parse(text: &str) -> Result<Axis, String> {
-        let fail = |reason: &str| Err(format!("--grid {text}: {reason}"));
+    /// Reads `key=value,value,…`, the value of a command's option; commas inside brackets, braces and quotes belong to the value.
+    pub fn parse(option: &str, text: &str) -> Result<Axis, String> {
+        let fail = |reason: &str| Err(format!("{option} {text}: {reason}"));
         let Some((key, values)) = text.split_once('=') else {
             return fail("a grid has the form key=value,value, for example learning_rate=0.5,1,2");
         };
@@ -100,15 +100,15 @@ mod tests {
 
     #[test]
     fn values_with_commas_of_their_own_stay_whole() {
-        let axis = Axis::parse("optimizer={kind=\"sgd\", momentum=0.9},{kind=\"adam\"}").unwrap();
+        let axis = Axis::parse("--grid", "optimizer={kind=\"sgd\", momentum=0.9},{kind=\"adam\"}").unwrap();
         assert_eq!(axis.key, "optimizer");
         assert_eq!(axis.values, ["{kind=\"sgd\", momentum=0.9}", "{kind=\"adam\"}"]);
-        assert_eq!(Axis::parse("learning_rate=0.5, 1").unwrap().values, ["0.5", "1"]);
+        assert_eq!(Axis::parse("--grid", "learning_rate=0.5, 1").unwrap().values, ["0.5", "1"]);
     }
 
     #[test]
     fn combinations_and_their_folders_are_different() {
-        let axes = ["a=1,2", "b=x y,x_y,z"].map(|text| Axis::parse(text).unwrap());
+        let axes = ["a=1,2", "b=x y,x_y,z"].map(|text| Axis::parse("--grid", text).unwrap());
         let rows = Axis::combinations(&axes);
         assert_eq!(rows.len(), 6);
         assert_eq!(rows[1], ["1", "x_y"]);
@@ -127,7 +127,7 @@ mod tests {
             ("a=1,1", "there twice"),
             ("seed=1,2", "--seeds"),
         ] {
-            let message = Axis::parse(text).unwrap_err();
+            let message = Axis::parse("--grid", text).unwrap_err();
             assert!(message.contains(part) && message.contains(text), "{message}");
         }
         assert!(

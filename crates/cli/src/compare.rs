@@ -93,12 +93,14 @@ pub fn run(arguments: &Arguments) -> CommandResult {
     };
     arguments.check_own_settings(&variants)?;
     arguments.check_baseline(&variants)?;
+    let plain = match arguments.without_privacy {
+        true => arguments.variants_without_privacy()?,
+        false => Vec::new(),
+    };
     let (options, stop) = (&arguments.options, stop_on_interrupt()?);
     let tune = |axis| arguments.tuning.tune(axis, &factors, &mut variants, options, &stop);
     let tuning = axis.map(tune).transpose()?;
-    if arguments.without_privacy {
-        variants.extend(arguments.variants_without_privacy()?);
-    }
+    variants.extend(plain);
     let across = Some(factors.len() - 1);
     let factors = factors.into_iter().map(String::from).collect();
     let experiment = Experiment::new(&options.output, factors, variants, &options.search())?;
@@ -146,8 +148,8 @@ impl Arguments {
         };
         let own =
             self.own_settings.iter().filter_map(|text| text.split_once(':')).map(|(_, setting)| setting);
-        let all = self.settings.iter().chain(&self.plain_settings).map(String::as_str).chain(own);
-        for setting in all {
+        let all = self.settings.iter().chain(&self.plain_settings).chain(&self.tuning.tune);
+        for setting in all.map(String::as_str).chain(own) {
             if let Some((_, option)) = columns.iter().find(|(column, _)| *column == key(setting)) {
                 return Err(format!("{setting}: a column of the table says it; use {option}").into());
             }

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 pub struct TuningArguments {
     /// Choose a key first, for everything that is compared by itself: by one run of each value, tested on training records set aside
     #[arg(long, value_name = "KEY=VALUES")]
-    tune: Option<String>,
+    pub tune: Option<String>,
     /// Training records that are set aside for that
     #[arg(long, value_name = "N", default_value_t = 10_000, requires = "tune")]
     tune_records: u64,

@@ -50,7 +50,8 @@ fn a_comparison_tunes_everything_alike() {
         refused(&[&tune, more].concat(), part);
     }
     refused(&["--tune", "learning_rate=2"], "nothing to choose from");
-    refused(&["--tune", "epsilon"], "--tune epsilon: a grid");
+    refused(&["--tune", "learning_rate"], "--tune learning_rate: a grid");
+    refused(&["--tune", "epsilon=1,2"], "use --epsilon");
     assert!(!project.path("tuned").exists(), "a refusal comes before any run");
 
     let first = result(&project, &[&arguments[..], &tune].concat());

@@ -97,13 +97,23 @@ pub fn run(arguments: &Arguments) -> CommandResult {
         true => arguments.variants_without_privacy()?,
         false => Vec::new(),
     };
-    let (options, stop) = (&arguments.options, stop_on_interrupt()?);
-    let tune = |axis| arguments.tuning.tune(axis, &factors, &mut variants, options, &stop);
-    let tuning = axis.map(tune).transpose()?;
-    variants.extend(plain);
+    let options = &arguments.options;
     let across = Some(factors.len() - 1);
-    let factors = factors.into_iter().map(String::from).collect();
-    let experiment = Experiment::new(&options.output, factors, variants, &options.search())?;
+    let factors: Vec<String> = factors.into_iter().map(String::from).collect();
+    let experiment = |variants: &[Variant]| {
+        let all = [variants, &plain].concat();
+        Experiment::new(&options.output, factors.clone(), all, &options.search())
+    };
+    // What cannot run is known before anything is tuned.
+    let planned = experiment(&variants)?;
+    let stop = stop_on_interrupt()?;
+    let (experiment, tuning) = match axis {
+        None => (planned, None),
+        Some(axis) => {
+            let tuning = arguments.tuning.tune(axis, &factors, &mut variants, options, &stop)?;
+            (experiment(&variants)?, Some(tuning))
+        }
+    };
     let experiment = experiment.with_seeds(arguments.seeds);
     let title = format!("Comparison on {}", experiment.data().join(", "));
     let layout = Layout { title, across, panels: 0 };
@@ -128,16 +138,16 @@ impl Arguments {
         general.filter(|setting| !replaced(setting)).chain(own.iter().cloned()).collect()
     }
 
+    /// Changes for one alone: whose, and which.
+    fn own_settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.own_settings.iter().filter_map(|text| text.split_once(':'))
+    }
+
     /// What is changed for one method or recipe, or for one form of it, alone.
     fn own(&self, name: &str, mode: Option<Mode>) -> Vec<String> {
         let form = mode.map(|mode| format!("{name}/{}", mode.name()));
         let of = move |(whose, _): &(&str, &str)| *whose == name || Some(*whose) == form.as_deref();
-        self.own_settings
-            .iter()
-            .filter_map(|text| text.split_once(':'))
-            .filter(of)
-            .map(|(_, setting)| setting.into())
-            .collect()
+        self.own_settings().filter(of).map(|(_, setting)| setting.into()).collect()
     }
 
     /// Refuses settings of what a column of the table says.
@@ -146,10 +156,9 @@ impl Arguments {
             true => &[("epsilon", "--epsilon"), ("method", "--methods"), ("mode", "--mode")],
             false => &[("epsilon", "--epsilon")],
         };
-        let own =
-            self.own_settings.iter().filter_map(|text| text.split_once(':')).map(|(_, setting)| setting);
-        let all = self.settings.iter().chain(&self.plain_settings).chain(&self.tuning.tune);
-        for setting in all.map(String::as_str).chain(own) {
+        let own = self.own_settings().map(|(_, setting)| setting);
+        let all = self.settings.iter().chain(&self.plain_settings).map(String::as_str).chain(own);
+        for setting in all {
             if let Some((_, option)) = columns.iter().find(|(column, _)| *column == key(setting)) {
                 return Err(format!("{setting}: a column of the table says it; use {option}").into());
             }
@@ -157,11 +166,13 @@ impl Arguments {
         Ok(())
     }
 
-    /// Refuses settings of what is to be chosen.
+    /// Refuses settings of what is to be chosen, of a part of it, or of what it is a part of.
     fn check_tuned(&self, tuned: &str) -> Outcome<()> {
-        let own =
-            self.own_settings.iter().filter_map(|text| text.split_once(':')).map(|(_, setting)| setting);
-        match self.settings.iter().map(String::as_str).chain(own).find(|setting| key(setting) == tuned) {
+        let within = |inner: &str, outer: &str| format!("{inner}.").starts_with(&format!("{outer}."));
+        let model = self.model.as_ref().map(|_| "model");
+        let own = self.own_settings().map(|(_, setting)| setting);
+        let mut all = self.settings.iter().map(String::as_str).chain(own).chain(model);
+        match all.find(|setting| within(key(setting), tuned) || within(tuned, key(setting))) {
             Some(setting) => Err(format!("{setting}: --tune chooses {tuned}; leave one of them out").into()),
             None => Ok(()),
         }

@@ -5,7 +5,7 @@ use crate::interrupt::Interrupted;
 use crate::train::Outcome;
 use clap::Args;
 use muffle::experiment::{Axis, Experiment, Results, Variant};
-use muffle::run::Parts;
+use muffle::run::{Parts, RunRecipe};
 use muffle::train::evaluation::Measure;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::AtomicBool;
@@ -13,10 +13,11 @@ use std::sync::atomic::AtomicBool;
 /// What is tuned, and on what.
 #[derive(Args)]
 pub struct TuningArguments {
-    /// Choose a key first, for everything that is compared by itself: by one run of each value, tested on training records set aside
+    /// Choose a key first, for everything that is compared by itself: by one run of each value, tested on records of a published training
+    /// set that are left out
     #[arg(long, value_name = "KEY=VALUES")]
-    pub tune: Option<String>,
-    /// Training records that are set aside for that
+    tune: Option<String>,
+    /// Training records that are left out for that
     #[arg(long, value_name = "N", default_value_t = 10_000, requires = "tune")]
     tune_records: u64,
 }
@@ -25,25 +26,34 @@ impl TuningArguments {
     /// The key and its values.
     pub fn axis(&self) -> Outcome<Option<Axis>> {
         let axis = self.tune.as_ref().map(|text| Axis::parse("--tune", text)).transpose()?;
-        match axis {
-            Some(axis) if axis.values.len() == 1 => {
-                Err(format!("--tune {}: there is nothing to choose from; use --set", axis.key).into())
-            }
-            axis => Ok(axis),
+        let Some(Axis { key, values }) = &axis else { return Ok(None) };
+        if values.len() == 1 {
+            return Err(format!("--tune {key}: there is nothing to choose from; use --set").into());
         }
+        if RunRecipe::KEYS.contains(&&key[..]) || ["method", "mode"].contains(&&key[..]) {
+            let reason =
+                "it says what is run and on what; tune a setting of the training, such as learning_rate";
+            return Err(format!("--tune {key}: {reason}").into());
+        }
+        Ok(axis)
     }
 
     /// Runs every variant with each value, and gives it the one that was best.
     pub fn tune(
         &self,
         axis: Axis,
-        factors: &[&str],
+        factors: &[String],
         variants: &mut [Variant],
         options: &Options,
         stop: &AtomicBool,
     ) -> Outcome<Tuning> {
+        let key = axis.key.clone();
         let mut candidates = Vec::new();
         for variant in variants.iter() {
+            if variant.recipe.run.test_from_training.is_some() {
+                let reason = "choosing on the records that the comparison is tested on would flatter it; leave it to --tune-records";
+                return Err(format!("test_from_training: {reason}").into());
+            }
             for value in &axis.values {
                 let mut recipe = with(&variant.recipe, &axis, value)?;
                 (recipe.run.test_from_training, recipe.run.evaluations) = (Some(self.tune_records), 1);
@@ -55,9 +65,12 @@ impl TuningArguments {
                 });
             }
         }
-        let factors: Vec<String> = factors.iter().copied().chain([&axis.key[..]]).map(String::from).collect();
+        let factors = [factors, std::slice::from_ref(&key)].concat();
         let folder = options.output.join("tuning");
-        let experiment = Experiment::new(&folder, factors, candidates, &options.search())?.with_seeds(1);
+        let experiment = Experiment::new(&folder, factors, candidates, &options.search())
+            .map_err(|error| format!("--tune {key}: {error}"))?
+            .with_seeds(1);
+        options.say(&format!("{key} is chosen first, on training records set aside"));
         let measure = experiment.measure(options.rank_by.as_deref())?;
         let Ran { outcomes, failures, interrupted, .. } = run_cells(&experiment, options, &measure, stop)?;
         if let Some(advice) = interrupted {
@@ -74,16 +87,17 @@ impl TuningArguments {
             let figures: Vec<Option<f64>> =
                 (0..axis.values.len()).map(|value| figure(first + value)).collect();
             let Some(best) = best(&figures, &measure) else {
-                let (levels, failure) =
-                    (variant.levels.join(" "), failures.first().cloned().unwrap_or_default());
-                return Err(
-                    format!("--tune {}: no value led {levels} to a result: {failure}", axis.key).into()
-                );
+                let own = |failure: &&String| failure.starts_with(&format!("{}+", variant.name));
+                let (levels, failure) = (variant.levels.join(" "), failures.iter().find(own));
+                let failure = failure.map_or("", |failure| failure);
+                return Err(format!("--tune {key}: no value led {levels} to a result: {failure}").into());
             };
             variant.recipe = with(&variant.recipe, &axis, &axis.values[best])?;
             choices.push(Choice { levels: variant.levels.clone(), figures, best });
         }
-        Ok(Tuning { axis, factors: experiment.factors.clone(), records: self.tune_records, measure, choices })
+        let records = outcomes.iter().flatten().map(|outcome| outcome.test.records).max().unwrap_or(0);
+        let factors = experiment.factors.clone();
+        Ok(Tuning { axis, factors, records, measure, choices })
     }
 }
 
@@ -111,7 +125,8 @@ struct Choice {
 pub struct Tuning {
     axis: Axis,
     factors: Vec<String>,
-    records: u64,
+    /// How many records tested it.
+    records: usize,
     measure: Measure,
     choices: Vec<Choice>,
 }
@@ -135,8 +150,8 @@ impl Tuning {
         };
         let rows: Vec<String> = self.choices.iter().map(row).collect();
         format!(
-            "Each had the best of {} values of {}, by the {measure} of one run with seed 1 on {records} training records set aside. That read \
-             the records as well, and is in no epsilon (rule R8).\n\n| {} |\n|{}\n{}",
+            "What has an epsilon had the best of {} values of {}, by the {measure} of one run with seed 1 on {records} training records set aside. \
+             That read the records as well, and is in no epsilon (rule R8).\n\n| {} |\n|{}\n{}",
             axis.values.len(),
             axis.key,
             header.join(" | "),

@@ -91,6 +91,13 @@ impl Options {
         self.json
     }
 
+    /// Tells a person what comes next.
+    pub fn say(&self, what: &str) {
+        if !self.json && !self.quiet {
+            eprintln!("{what}");
+        }
+    }
+
     /// Where data is searched.
     pub fn search(&self) -> Search {
         Search::new(self.data_dir.as_deref())

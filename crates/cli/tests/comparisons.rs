@@ -45,18 +45,22 @@ fn a_comparison_tunes_everything_alike() {
     for (more, part) in [
         (&["--set", "learning_rate=1"][..], "--tune chooses learning_rate"),
         (&["--set-for", "auto-s:learning_rate=1"], "--tune chooses learning_rate"),
+        (&["--set", "learning_rate.initial=1"], "--tune chooses learning_rate"),
+        (&["--set", "test_from_training=100"], "test_from_training: choosing on the records"),
+        (&["--without-privacy", "--set-without-privacy", "learning_rate=-1"], "learning_rate"),
         (&["--against", "icgc"], "--against icgc"),
     ] {
         refused(&[&tune, more].concat(), part);
     }
     refused(&["--tune", "learning_rate=2"], "nothing to choose from");
-    refused(&["--tune", "learning_rate"], "--tune learning_rate: a grid");
-    refused(&["--tune", "epsilon=1,2"], "use --epsilon");
+    refused(&["--tune", "learning_rate"], "--tune learning_rate: give key=value");
+    refused(&["--tune", "epsilon=1,2"], "--tune epsilon: it says what is run");
+    refused(&["--tune", "method=dp-sgd,icgc"], "--tune method: it says what is run");
     assert!(!project.path("tuned").exists(), "a refusal comes before any run");
 
     let first = result(&project, &[&arguments[..], &tune].concat());
     let tuning = &first["tuning"];
-    assert_eq!((&tuning["key"], &tuning["records"]), (&"learning_rate".into(), &200.into()));
+    assert_eq!((&tuning["key"], &tuning["records"]), (&"learning_rate".into(), &100.into()));
     for (choice, method) in tuning["choices"].as_array().unwrap().iter().zip(["dp-sgd", "auto-s"]) {
         let tried = |rate: &str| choice["tried"][rate].as_f64().unwrap();
         assert_eq!((&choice["levels"]["method"], &choice["chosen"]), (&method.into(), &"2".into()));

@@ -30,6 +30,15 @@ fn a_method_brings_its_settings_and_the_users_come_after_them() {
     assert!(!by_name.training.contains_key("moving_average"));
     let by_setting = [&published[..], &["method=icgc".to_string()]].concat();
     assert_eq!(kinds::find("ma-2023-table-1", None, &by_setting).unwrap(), by_name);
+    // So it is where the method is the recipe's own, and nothing else of the recipe changes.
+    let file = std::env::temp_dir().join(format!("muffle-icgc-{}.toml", std::process::id()));
+    let text = "data = \"mnist\"\nmodel = \"icgc-1\"\nmethod = \"icgc\"\nepsilon = 1\nepochs = 1\nbatch_size = 100\nlearning_rate = 3\n\
+                optimizer = { kind = \"adam\" }\nclip = { kind = \"flat\", threshold = 1 }\n";
+    std::fs::write(&file, text).unwrap();
+    let own = kinds::find(file.to_str().unwrap(), Some("icgc"), &published).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(own.training["optimizer"].to_string(), "{ kind = \"sgd\" }");
+    assert_eq!(own.training["learning_rate"].to_string(), "3");
     // A form alone brings what is its own, and leaves the rest of a recipe of that method as it is; so does the name of the method that a
     // recipe has, in the form that it has or in the other.
     let form = kinds::find("li-2024-table-2-mnist", None, &published[..1]).unwrap();

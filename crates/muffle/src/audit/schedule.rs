@@ -3,7 +3,7 @@
 use super::attack::{Attack, Objective, attack};
 use super::game::Game;
 use super::planted::{Planted, Record};
-use super::step::{Case, Said, Settings, StepReport, check};
+use super::step::{Case, Said, Settings, StepReport, check, of_same};
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::methods::{self, Mode};
@@ -48,6 +48,9 @@ pub fn audit(settings: &Settings, schedule: &Schedule) -> Result<(StepReport, At
         return Err(Error::Plan(format!("{steps} steps are no schedule: take two or more")));
     }
     methods::find(&settings.method).map_err(Error::Plan)?;
+    if let Some(found) = of_same(settings, |settings| audit(settings, schedule))? {
+        return Ok(found);
+    }
     let planted = Planted::new(settings.width);
     let case = Case::on(&planted, settings, schedule)?;
     if case.adjacency != Adjacency::AddRemove {

@@ -243,6 +243,16 @@ pub fn same_as(settings: &Settings) -> Result<Option<&'static str>> {
     Ok((flat && plan.build_method()?.is_dp_sgd()).then_some(reference))
 }
 
+/// The audit of a method by that of the one that takes the same step, if there is one.
+pub(super) fn of_same(
+    settings: &Settings,
+    audit: impl Fn(&Settings) -> Result<(StepReport, Attack)>,
+) -> Result<Option<(StepReport, Attack)>> {
+    let Some(reference) = same_as(settings)? else { return Ok(None) };
+    let (found, attack) = audit(&Settings { method: reference.to_string(), ..settings.clone() })?;
+    Ok(Some((found.of_same(&settings.method), attack)))
+}
+
 /// Audits a step of a published method, or the schedule that makes it one; of a method that takes no steps of descent, everything that
 /// it releases.
 pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
@@ -253,9 +263,8 @@ pub fn audit(settings: &Settings) -> Result<(StepReport, Attack)> {
     if pate::METHODS.iter().any(|about| about.name == settings.method) {
         return committee::audit(settings);
     }
-    if let Some(reference) = same_as(settings)? {
-        let (found, attack) = audit(&Settings { method: reference.to_string(), ..settings.clone() })?;
-        return Ok((found.of_same(&settings.method), attack));
+    if let Some(found) = of_same(settings, audit)? {
+        return Ok(found);
     }
     if course::applies(settings)? {
         return course::audit(settings);

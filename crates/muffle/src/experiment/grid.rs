@@ -17,7 +17,7 @@ impl Axis {
     pub fn parse(option: &str, text: &str) -> Result<Axis, String> {
         let fail = |reason: &str| Err(format!("{option} {text}: {reason}"));
         let Some((key, values)) = text.split_once('=') else {
-            return fail("a grid has the form key=value,value, for example learning_rate=0.5,1,2");
+            return fail("give key=value,value, for example learning_rate=0.5,1,2");
         };
         let key = key.trim().to_string();
         if OWN_KEYS.contains(&key.as_str()) {

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A recipe to be run several times, and what sets it apart from the others.
+#[derive(Clone)]
 pub struct Variant {
     /// Its value of every factor of the experiment.
     pub levels: Vec<String>,

@@ -80,7 +80,7 @@ fn sum(squares: &[f32], part: impl Fn(f64) -> f64 + Sync) -> f64 {
 
 /// A limit for every coordinate, in proportion to the roots of the squares.
 ///
-/// What noise leaves in the squares beside its variance takes part in the limits, and limits in the noise: where σ√m exceeds the batch
+/// What noise leaves in the squares beside its variance takes part in the limits, and limits in the noise: where βσ√m exceeds the batch
 /// size, limits would grow from step to step without end. So together they have norm `threshold` at most.
 fn limits(squares: &[f32], scale: f64, floor: f64, threshold: f64) -> Vec<f32> {
     let norm = scale * sum(squares, |square| square.max(0.0)).sqrt();

@@ -73,7 +73,7 @@ pub struct About {
     pub breaks: &'static str,
     /// Its numbers.
     pub parameters: &'static [Parameter],
-    /// Settings of a recipe that belong to it, applied when it is asked for by `--method`.
+    /// Settings of a recipe that belong to it, applied when it is asked for by `--method` and the recipe has another.
     pub settings: &'static [&'static str],
     /// More of them for the published form, whose algorithm says how steps are taken.
     pub settings_as_published: &'static [&'static str],

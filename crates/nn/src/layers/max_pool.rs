@@ -161,3 +161,28 @@ fn give(input: &[f32], largest: &[f32], open: &mut [f32], downstream: &mut [f32]
         *open = if wins { 0.0 } else { *open };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value that is no number must be seen behind the pool: a gradient that it has spoiled is left out.
+    #[test]
+    fn what_is_no_number_is_not_lost() {
+        let context = Context {
+            name: "0".to_string(),
+            kind: "max-pool",
+            input: Shape::image(1, 1, 4),
+            ends: Ends::default(),
+        };
+        let kernel = Extent::Rectangle([1, 2]);
+        let pool = MaxPool::new(&context, kernel, Extent::Square(1), Extent::Square(0)).unwrap();
+        for place in 0..4 {
+            let (mut input, mut output) = ([1.0, 2.0, 3.0, 4.0], [0.0; 3]);
+            input[place] = f32::NAN;
+            forward(&pool.window, &input, &mut output, &mut [0.0; 4]);
+            let expected: Vec<bool> = (0..3).map(|window| window == place || window + 1 == place).collect();
+            assert_eq!(output.map(f32::is_nan).to_vec(), expected, "{place}");
+        }
+    }
+}

@@ -18,8 +18,8 @@ pub struct Summary {
     pub data: String,
     /// Its method.
     pub method: String,
-    /// Whether its privacy is claimed and not proved.
-    pub only_claimed: bool,
+    /// Whether it is a form as its paper prints it, of which nothing is proved.
+    pub as_published: bool,
     /// Whether records are protected at all.
     pub private: bool,
     /// The epsilon that it must not exceed.
@@ -51,7 +51,7 @@ impl Summary {
             reason: run.reason.clone(),
             data: recipe.map_or(String::new(), |recipe| recipe.run.data.clone()),
             method: certificate.map_or_else(|| word("method"), |certificate| certificate.method.clone()),
-            only_claimed: mode.unwrap_or_else(|| word("mode")) == Mode::AsPublished.name(),
+            as_published: mode.unwrap_or_else(|| word("mode")) == Mode::AsPublished.name(),
             private: recipe.is_none_or(|recipe| recipe.run.private),
             budget: recipe.and_then(|recipe| recipe.run.epsilon),
             spent: run.spent(),
@@ -70,7 +70,7 @@ impl Summary {
             reason: refused,
             data: String::new(),
             method: String::new(),
-            only_claimed: false,
+            as_published: false,
             private: true,
             budget: None,
             spent: None,

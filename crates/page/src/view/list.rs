@@ -170,11 +170,11 @@ fn row(run: &Summary, linked: bool) -> Element {
         .filter(|_| run.state == State::Running)
         .iter()
         .fold(figure_cell(steps), |cell, all| cell.add(bar("steps taken", run.step as f64, *all as f64)));
-    let proved = run.private && !run.only_claimed;
+    let proved = run.private && !run.as_published;
     let spent = match run.spent.filter(|_| proved) {
         Some((spent, true)) => figure_cell(epsilon(spent)).add(el("small").text("if the seed is secret")),
         Some((spent, false)) => figure_cell(epsilon(spent)),
-        None if run.only_claimed => figure_cell("not proved"),
+        None if run.as_published => figure_cell("not proved"),
         None if !run.private => figure_cell("not private"),
         None => figure_cell("-"),
     };

@@ -134,7 +134,9 @@ fn meanings(certificate: &Certificate) -> Element {
         None => "Nothing was measured: `muffle audit run` trains a recipe with planted records and attacks the result.".into(),
     };
     let claimed = match certificate.claimed {
-        None if certificate.mode == Mode::AsPublished => "Nothing: its paper states no epsilon.".into(),
+        None if certificate.mode == Mode::AsPublished => {
+            "Nothing: there is no epsilon in print for what was run.".into()
+        }
         Some(value) => format!(
             "{}, by the argument of the paper of {}, which does not hold.",
             epsilon(value),

@@ -82,7 +82,7 @@ fn notices(run: &Run, analysis: &Analysis) -> Vec<Element> {
         ));
     }
     let certificate = run.certificate.as_ref();
-    if run.summary().only_claimed {
+    if run.summary().as_published {
         notices.push(notice(
             "bad",
             "As published, not proved.",

@@ -17,7 +17,7 @@ pub fn status(run: &Run) -> Element {
         }
         tiles.push(tile("steps", value));
     }
-    let private = summary.private && !summary.only_claimed;
+    let private = summary.private && !summary.as_published;
     match summary.spent.filter(|_| private) {
         Some((spent, conditional)) => {
             let condition = if conditional { ", if the seed is secret" } else { "" };

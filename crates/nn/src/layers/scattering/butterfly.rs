@@ -2,6 +2,17 @@
 
 use super::fourier::{Complex, LANES};
 
+/// A transform of so many numbers. A type and not a function that is passed on: only its body then becomes a part of loops that are
+/// compiled for wide vectors.
+pub(super) trait Butterfly<const RADIX: usize> {
+    fn transform(terms: [Complex; RADIX]) -> [Complex; RADIX];
+}
+
+pub(super) struct Two;
+pub(super) struct Three;
+pub(super) struct Four;
+pub(super) struct Five;
+
 #[inline(always)]
 fn each(one: &Complex, other: &Complex, combine: impl Fn(f32, f32) -> f32) -> Complex {
     let mut result = [[0.0; LANES]; 2];
@@ -37,40 +48,48 @@ fn turned(one: &Complex, other: &Complex) -> [Complex; 2] {
     [difference(one, &turned), sum(one, &turned)]
 }
 
-#[inline(always)]
-pub(super) fn two([a, b]: [Complex; 2]) -> [Complex; 2] {
-    [sum(&a, &b), difference(&a, &b)]
+impl Butterfly<2> for Two {
+    #[inline(always)]
+    fn transform([a, b]: [Complex; 2]) -> [Complex; 2] {
+        [sum(&a, &b), difference(&a, &b)]
+    }
 }
 
-#[inline(always)]
-pub(super) fn three([a, b, c]: [Complex; 3]) -> [Complex; 3] {
-    // Half the root of three.
-    const SINE: f32 = 0.866_025_4;
-    let both = sum(&b, &c);
-    let apart = difference(&b, &c).map(|part| part.map(|value| SINE * value));
-    let [one, two] = turned(&with(&a, -0.5, &both), &apart);
-    [sum(&a, &both), one, two]
+impl Butterfly<3> for Three {
+    #[inline(always)]
+    fn transform([a, b, c]: [Complex; 3]) -> [Complex; 3] {
+        // Half the root of three.
+        const SINE: f32 = 0.866_025_4;
+        let both = sum(&b, &c);
+        let apart = difference(&b, &c).map(|part| part.map(|value| SINE * value));
+        let [one, two] = turned(&with(&a, -0.5, &both), &apart);
+        [sum(&a, &both), one, two]
+    }
 }
 
-#[inline(always)]
-pub(super) fn four([a, b, c, d]: [Complex; 4]) -> [Complex; 4] {
-    let (even, odd) = (sum(&a, &c), sum(&b, &d));
-    let [one, three] = turned(&difference(&a, &c), &difference(&b, &d));
-    [sum(&even, &odd), one, difference(&even, &odd), three]
+impl Butterfly<4> for Four {
+    #[inline(always)]
+    fn transform([a, b, c, d]: [Complex; 4]) -> [Complex; 4] {
+        let (even, odd) = (sum(&a, &c), sum(&b, &d));
+        let [one, three] = turned(&difference(&a, &c), &difference(&b, &d));
+        [sum(&even, &odd), one, difference(&even, &odd), three]
+    }
 }
 
-#[inline(always)]
-pub(super) fn five([a, b, c, d, e]: [Complex; 5]) -> [Complex; 5] {
-    // Cosines and sines of a fifth of a turn and of two fifths.
-    const COSINES: [f32; 2] = [0.309_017, -0.809_017];
-    const SINES: [f32; 2] = [0.951_056_5, 0.587_785_25];
-    let (outer, inner) = (sum(&b, &e), sum(&c, &d));
-    let (outer_apart, inner_apart) = (difference(&b, &e), difference(&c, &d));
-    let near = with(&with(&a, COSINES[0], &outer), COSINES[1], &inner);
-    let far = with(&with(&a, COSINES[1], &outer), COSINES[0], &inner);
-    let scaled = |factor: f32, value: &Complex| value.map(|part| part.map(|value| factor * value));
-    let near_apart = with(&scaled(SINES[0], &outer_apart), SINES[1], &inner_apart);
-    let far_apart = with(&scaled(SINES[1], &outer_apart), -SINES[0], &inner_apart);
-    let ([one, four], [two, three]) = (turned(&near, &near_apart), turned(&far, &far_apart));
-    [sum(&sum(&a, &outer), &inner), one, two, three, four]
+impl Butterfly<5> for Five {
+    #[inline(always)]
+    fn transform([a, b, c, d, e]: [Complex; 5]) -> [Complex; 5] {
+        // Cosines and sines of a fifth of a turn and of two fifths.
+        const COSINES: [f32; 2] = [0.309_017, -0.809_017];
+        const SINES: [f32; 2] = [0.951_056_5, 0.587_785_25];
+        let (outer, inner) = (sum(&b, &e), sum(&c, &d));
+        let (outer_apart, inner_apart) = (difference(&b, &e), difference(&c, &d));
+        let near = with(&with(&a, COSINES[0], &outer), COSINES[1], &inner);
+        let far = with(&with(&a, COSINES[1], &outer), COSINES[0], &inner);
+        let scaled = |factor: f32, value: &Complex| value.map(|part| part.map(|value| factor * value));
+        let near_apart = with(&scaled(SINES[0], &outer_apart), SINES[1], &inner_apart);
+        let far_apart = with(&scaled(SINES[1], &outer_apart), -SINES[0], &inner_apart);
+        let ([one, four], [two, three]) = (turned(&near, &near_apart), turned(&far, &far_apart));
+        [sum(&sum(&a, &outer), &inner), one, two, three, four]
+    }
 }

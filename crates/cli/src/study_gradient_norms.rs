@@ -49,6 +49,9 @@ pub struct GradientNorms {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// No progress, only the result
+    #[arg(long)]
+    quiet: bool,
 }
 
 impl GradientNorms {
@@ -59,7 +62,7 @@ impl GradientNorms {
         let dataset = recipe.run.dataset(&Search::new(self.data_dir.as_deref()))?;
         let plan = Plan::new(recipe, &DataShape::of(&dataset))?;
         let every = self.every.unwrap_or(self.steps.div_ceil(100));
-        let bar = bar("norms of gradients", self.steps, self.json);
+        let bar = bar("norms of gradients", self.steps, self.quiet || self.json);
         let found = NormsOverTraining::of(&plan, &dataset, [self.steps, every], self.seed, |step| {
             bar.set_position(step)
         });

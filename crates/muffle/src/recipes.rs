@@ -73,6 +73,7 @@ built_in!(
     "shen-2021-table-2-exponential",
     "shen-2021-table-2-polynomial",
     "shen-2021-table-2-validation",
+    "shen-2021-table-2-cifar10-dp-sgd",
     "shen-2021-table-2-cifar10-exponential",
     "shen-2021-table-2-cifar10-validation",
     "shen-2021-table-2-adlm",

@@ -2,16 +2,14 @@
 
 use super::fourier::{Complex, LANES};
 
-/// A transform of so many numbers. A type and not a function that is passed on: only its body then becomes a part of loops that are
+/// A transform of so many numbers. A trait and not a function that is passed on: only then its body becomes a part of loops that are
 /// compiled for wide vectors.
 pub(super) trait Butterfly<const RADIX: usize> {
     fn transform(terms: [Complex; RADIX]) -> [Complex; RADIX];
 }
 
-pub(super) struct Two;
-pub(super) struct Three;
-pub(super) struct Four;
-pub(super) struct Five;
+/// The transforms of two to five numbers.
+pub(super) struct WrittenOut;
 
 #[inline(always)]
 fn each(one: &Complex, other: &Complex, combine: impl Fn(f32, f32) -> f32) -> Complex {
@@ -48,14 +46,14 @@ fn turned(one: &Complex, other: &Complex) -> [Complex; 2] {
     [difference(one, &turned), sum(one, &turned)]
 }
 
-impl Butterfly<2> for Two {
+impl Butterfly<2> for WrittenOut {
     #[inline(always)]
     fn transform([a, b]: [Complex; 2]) -> [Complex; 2] {
         [sum(&a, &b), difference(&a, &b)]
     }
 }
 
-impl Butterfly<3> for Three {
+impl Butterfly<3> for WrittenOut {
     #[inline(always)]
     fn transform([a, b, c]: [Complex; 3]) -> [Complex; 3] {
         // Half the root of three.
@@ -67,7 +65,7 @@ impl Butterfly<3> for Three {
     }
 }
 
-impl Butterfly<4> for Four {
+impl Butterfly<4> for WrittenOut {
     #[inline(always)]
     fn transform([a, b, c, d]: [Complex; 4]) -> [Complex; 4] {
         let (even, odd) = (sum(&a, &c), sum(&b, &d));
@@ -76,7 +74,7 @@ impl Butterfly<4> for Four {
     }
 }
 
-impl Butterfly<5> for Five {
+impl Butterfly<5> for WrittenOut {
     #[inline(always)]
     fn transform([a, b, c, d, e]: [Complex; 5]) -> [Complex; 5] {
         // Cosines and sines of a fifth of a turn and of two fifths.

@@ -1,7 +1,7 @@
 //! Fourier transforms of many small planes at once: the same place of all planes lies side by side, so that loops over planes are
 //! vectors.
 
-use super::butterfly::{Butterfly, Five, Four, Three, Two};
+use super::butterfly::{Butterfly, WrittenOut};
 use crate::kernel::instructions::vectorised;
 use std::f64::consts::TAU;
 
@@ -154,22 +154,25 @@ impl Stage {
     #[inline(always)]
     fn combine(&self, from: &[Complex], to: &mut [Complex]) {
         match self.radix {
-            2 => self.combine_by::<2, Two>(from, to),
-            3 => self.combine_by::<3, Three>(from, to),
-            4 => self.combine_by::<4, Four>(from, to),
-            5 => self.combine_by::<5, Five>(from, to),
+            2 => self.combine_by::<2>(from, to),
+            3 => self.combine_by::<3>(from, to),
+            4 => self.combine_by::<4>(from, to),
+            5 => self.combine_by::<5>(from, to),
             _ => self.combine_any(from, to),
         }
     }
 
     /// With a number of terms that is known when this is compiled, so that they stay in registers.
     #[inline(always)]
-    fn combine_by<const RADIX: usize, B: Butterfly<RADIX>>(&self, from: &[Complex], to: &mut [Complex]) {
+    fn combine_by<const RADIX: usize>(&self, from: &[Complex], to: &mut [Complex])
+    where
+        WrittenOut: Butterfly<RADIX>,
+    {
         let part = from.len() / RADIX;
         for (place, twiddles) in self.twiddles.as_chunks::<RADIX>().0.iter().enumerate() {
             for inner in 0..self.stride {
                 let first = inner + self.stride * place;
-                let sums = B::transform(std::array::from_fn(|term| from[first + part * term]));
+                let sums = WrittenOut::transform(std::array::from_fn(|term| from[first + part * term]));
                 let first = inner + self.stride * RADIX * place;
                 for (column, (sum, twiddle)) in sums.iter().zip(twiddles).enumerate() {
                     // Factors of the first place and of the first column are one.
